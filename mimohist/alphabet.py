@@ -19,7 +19,7 @@ UNSPACED = (
     "\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"
     # Myanmar
     "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066\u106e-\u1070"
-    "\u1075-\u1081\u108e\ua9e0-\ua9fe\uaa60-\uaa76\uaa7a"
+    "\u1075-\u1081\u108e\ua9e0-\ua9e4\ua9e6-\ua9fe\uaa60-\uaa76\uaa7a"
     # Khmer
     "\u1780-\u17b3\u17d7\u17dc"
     # Han beyond the basic plane
@@ -27,7 +27,7 @@ UNSPACED = (
 )
 """Characters of scripts that are written without spaces: each is a token of its own."""
 
-UNKNOWN = "\u19b0-\u19c9\u1cf2\u1cf3\uaa77-\uaa79"
+UNKNOWN = "\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3\uaa77-\uaa79"
 """Letters to Python that are separators to the tokenizer: they make no word."""
 
 KINDRED = (

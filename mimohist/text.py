@@ -229,6 +229,7 @@ def trace(text: str) -> Trace:
 _URL = re.compile(
     r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.+-]+=[\w.+%-]*)*);base64,([A-Za-z0-9+/]+)(={0,2})", re.I
 )
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SAMPLE = re.compile(r"[A-Za-z0-9+/]{64}")
 _BARE = re.compile(r"[A-Za-z0-9+/]{2048,}={0,2}")
 _STRIDE = 1024
@@ -242,7 +243,7 @@ def clean(text: str) -> str:
     payloads become `[data-url:MIME]`: a `data:` URL whole, a bare run of 2,048 characters or more.
     """
     if not text.isascii():
-        text = text.encode("utf-8", "replace").decode() if _has_surrogate(text) else text
+        text = _SURROGATE.sub("\ufffd", text)
     if "\0" in text:
         text = text.replace("\0", "")
     if ";base64," in text or ";BASE64," in text:
@@ -250,14 +251,6 @@ def clean(text: str) -> str:
     if len(text) >= 2 * _STRIDE and _looks_encoded(text):
         text = _BARE.sub(_mark_bare, text)
     return text
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _mark_url(url: re.Match[str]) -> str:
