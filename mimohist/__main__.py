@@ -27,7 +27,7 @@ def main() -> NoReturn:
     if hasattr(signal, "SIGPIPE"):
         # `mimohist search x | head` ends as grep does, without a traceback, with 141.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    reads = sys.argv[1:2] and sys.argv[1] in _READS
+    reads = len(sys.argv) > 1 and sys.argv[1] in _READS
     if reads:
         # A search is over before there is any garbage; collecting costs a tenth of its time.
         gc.disable()
@@ -40,7 +40,7 @@ def main() -> NoReturn:
 
         traceback.print_exc()
         status = _BUG
-    _leave(status, at_once=bool(reads))
+    _leave(status, at_once=reads)
 
 
 def _run() -> int:
