@@ -80,9 +80,9 @@ def _age(word: str, now: datetime) -> Span | None:
     if unit in _ELAPSED:
         then = (now.astimezone(UTC) - count * _ELAPSED[unit]).astimezone()
     elif unit in _DAYS:
-        then = (here - count * _DAYS[unit]).astimezone()
+        then = _instant(here - count * _DAYS[unit]).astimezone()
     else:
-        then = _months_before(here, count * _MONTHS[unit]).astimezone()
+        then = _instant(_months_before(here, count * _MONTHS[unit])).astimezone()
     return Span(then, then)
 
 
@@ -122,9 +122,20 @@ def _local(start: datetime, unit: str) -> Span:
     Where clocks are put back, a stretch that happens twice counts from its first
     beginning to its second end.
     """
-    first = start.astimezone()
-    last = (_after(start, unit) - _INSTANT).replace(fold=1).astimezone(UTC)
-    return Span(first, max(first, (last + _INSTANT).astimezone()))
+    first = _instant(start)
+    end = _instant((_after(start, unit) - _INSTANT).replace(fold=1)) + _INSTANT
+    return Span(first.astimezone(), max(first, end).astimezone())
+
+
+def _instant(local: datetime) -> datetime:
+    """Find when the clocks showed a naive local time, in UTC.
+
+    `datetime.astimezone` puts a time that the clocks skipped before the skip, where
+    `timestamp` goes on counting, so that a day without a midnight begins where it does;
+    whole seconds, because a float has not room for more.
+    """
+    seconds = int(local.replace(microsecond=0).timestamp())
+    return _EPOCH + timedelta(seconds=seconds, microseconds=local.microsecond)
 
 
 def _after(start: datetime, unit: str) -> datetime:
