@@ -11,8 +11,8 @@
     db.close()
 
 Making:    project, session, message, part (any data), text, reasoning, tool, file,
-           say (a message with one text part), actor, external_import, fork; all but the
-           last two give the new row's id (`say`: the message's).
+           say (a message with one text part), actor, external_import, fork; all but
+           `external_import` give the new row's id (`say`: its message's, `fork`: its session's).
 Changing:  update(table, id, **columns), edit(part, **keys of its data), delete(table, id)
            with the program's cascades, execute(sql, parameters) for everything else.
 Reading:   value(table, id, column), new_id(prefix, at), tick().
@@ -35,85 +35,31 @@ as it is, for broken JSON) or bytes (text that is not UTF-8).
 
 from __future__ import annotations
 
+# ruff: noqa: A001, A002, ANN401, PLR0913, S608 - names and numbers are the columns'
 import json
-import random
-import re
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar
 
-from tests import mimo_ddl
+from tests import mimo_data, mimo_ddl
+from tests.mimo_file import START, DatabaseFile
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-START = 1_796_094_880_000
-"""2026-12-01T03:14:40Z, in epoch milliseconds: when the clock of a new database starts."""
-
-SECOND = 1000
+__all__ = ["START", "MimoDatabase", "OpencodeDatabase"]
 
 Data = Mapping[str, Any] | str | bytes
 
-_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _MODEL = {"providerID": "fake", "modelID": "fake-1"}
 _NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 
 
-class MimoDatabase:
+class MimoDatabase(DatabaseFile):
     """A MiMo Code database (0.1.13) in the making; see the module's text."""
 
-    shape: ClassVar[dict[str, mimo_ddl.Table]] = mimo_ddl.MIMO
-    id_version: ClassVar[Literal["v1", "v2"]] = "v2"
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        without: Iterable[str] = (),
-        ids: Literal["v1", "v2"] | None = None,
-        seed: int = 0,
-        start: int = START,
-    ) -> None:
-        """Make the file; ValueError when `without` names what is not in the schema."""
-        self.path = path
-        self.ids = ids or self.id_version
-        self.now = start
-        self._last = (0, 0)
-        self._random = random.Random(seed)  # noqa: S311
-        missing = frozenset(without)
-        statements = mimo_ddl.tables(self.shape, missing) + mimo_ddl.indexes(self.shape, missing)
-        self.connection = sqlite3.connect(path, isolation_level=None)
-        for pragma in ("journal_mode=WAL", "synchronous=OFF", "wal_autocheckpoint=0"):
-            self.connection.execute(f"PRAGMA {pragma}")
-        self.connection.execute("PRAGMA foreign_keys=ON")
-        self.connection.execute("BEGIN")
-        for statement in statements:
-            self.connection.execute(statement)
-        self.connection.execute("COMMIT")
-        self._columns = {
-            table: {row[1] for row in self.connection.execute(f"PRAGMA table_info(`{table}`)")}
-            for table in self.shape
-        }
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    # rows
+    shape = mimo_ddl.MIMO
+    id_version: ClassVar[mimo_data.Version] = "v2"
 
     def project(
         self,
-        id: str = "e302f111-6d04-4359-8af8-4d568754e86b",  # noqa: A002
+        id: str = "e302f111-6d04-4359-8af8-4d568754e86b",
         worktree: str = "/home/dev/code/shop-api",
         *,
         at: int | None = None,
@@ -128,7 +74,7 @@ class MimoDatabase:
 
     def session(
         self,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,
         *,
         project: str = "global",
         directory: str = "/home/dev/code/shop-api",
@@ -140,7 +86,7 @@ class MimoDatabase:
         at = self._at(at)
         if not self.execute("SELECT 1 FROM project WHERE id = ?", project):
             self.project(project, "/" if project == "global" else directory, at=at)
-        id = id or self.new_id("ses", at)  # noqa: A001
+        id = id or self.new_id("ses", at)
         row = {
             "id": id,
             "project_id": project,
@@ -159,7 +105,7 @@ class MimoDatabase:
         session: str,
         role: str = "user",
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,
         agent_id: str = "main",
         source: str | None = None,
         at: int | None = None,
@@ -171,7 +117,7 @@ class MimoDatabase:
         `source` is what the program puts into a user message: `user`, `hook`, `spawn`.
         """
         at = self._at(at)
-        id = id or self.new_id("msg", at)  # noqa: A001
+        id = id or self.new_id("msg", at)
         if data is None:
             data = self._info(session, role, at) | ({"source": source} if source else {}) | info
             data = {key: value for key, value in data.items() if value is not None}
@@ -184,12 +130,12 @@ class MimoDatabase:
         message: str,
         data: Data,
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,
         at: int | None = None,
     ) -> str:
         """Add a part with just this data."""
         at = self._at(at)
-        id = id or self.new_id("prt", at)  # noqa: A001
+        id = id or self.new_id("prt", at)
         row = {"id": id, "message_id": message, "data": data}
         row["session_id"] = self.value("message", message, "session_id")
         self._insert("part", {**row, "time_created": at, "time_updated": at})
@@ -209,7 +155,7 @@ class MimoDatabase:
         self,
         message: str,
         tool: str,
-        input: Mapping[str, Any] | None = None,  # noqa: A002
+        input: Mapping[str, Any] | None = None,
         *,
         at: int | None = None,
         **state: Any,
@@ -219,7 +165,13 @@ class MimoDatabase:
         return self.part(message, self.tool_data(tool, input, at=at, **state), at=at)
 
     def file(
-        self, message: str, filename: str, url: str, *, mime: str = "text/plain", at: int | None = None
+        self,
+        message: str,
+        filename: str,
+        url: str,
+        *,
+        mime: str = "text/plain",
+        at: int | None = None,
     ) -> str:
         """Add a file part, such as `-f FILE` or a pasted picture leaves."""
         data = {"type": "file", "mime": mime, "filename": filename, "url": url}
@@ -236,7 +188,7 @@ class MimoDatabase:
     ) -> str:
         """Add a message with one text part, and give the message's id."""
         at = self._at(at)
-        id = self.message(session, role, at=at, **message)  # noqa: A001
+        id = self.message(session, role, at=at, **message)
         self.text(id, text, at=at)
         return id
 
@@ -301,116 +253,33 @@ class MimoDatabase:
             " ORDER BY time_created, id",
             session,
         ):
-            id = self.new_id("msg", self._at(None))  # noqa: A001
+            id = self.new_id("msg", self._at(None))
             self.message(copy, id=id, agent_id=slice_, at=made, data=data)
             for (piece,) in self.execute(parts, message):
                 self.part(id, piece)
         return copy
-
-    # changes
-
-    def update(self, table: str, id: str, *, at: int | None = None, **columns: object) -> None:  # noqa: A002
-        """Change columns of a row in place; `time_updated` moves as the programs move it."""
-        values = {key: _cell(value) for key, value in columns.items()}
-        values["time_updated"] = self._at(at)
-        pairs = ", ".join(f"`{key}` = {_slot(value)}" for key, value in values.items())
-        self.connection.execute(f"UPDATE `{table}` SET {pairs} WHERE id = ?", (*values.values(), id))
 
     def edit(self, part: str, *, at: int | None = None, **keys: object) -> None:
         """Change keys of a part's data in place."""
         data = json.loads(self.value("part", part, "data"))
         self.update("part", part, at=at, data={**data, **keys})
 
-    def delete(self, table: str, id: str) -> None:  # noqa: A002
-        """Delete a row; messages of a session and parts of a message go with it."""
-        self.connection.execute(f"DELETE FROM `{table}` WHERE id = ?", (id,))
-
-    def execute(self, sql: str, *parameters: object) -> list[Any]:
-        """Run any SQL and give all rows."""
-        return self.connection.execute(sql, parameters).fetchall()
-
-    def value(self, table: str, id: str, column: str) -> Any:  # noqa: A002
-        """Give one cell; LookupError when there is no such row."""
-        rows = self.execute(f"SELECT `{column}` FROM `{table}` WHERE id = ?", id)
-        if not rows:
-            raise LookupError(f"no {table} {id}")
-        return rows[0][0]
-
-    # what rows are made of
-
-    def tick(self, milliseconds: int = SECOND) -> int:
-        """Let time pass, and tell the time."""
-        self.now += milliseconds
-        return self.now
-
-    def new_id(self, prefix: str, at: int) -> str:
-        """Make an id for a time: `msg` and `prt` ascend with it, `ses` descends."""
-        moment, count = self._last
-        count = count + 1 if moment == at else 1
-        self._last = (at, count)
-        descending = prefix == "ses"
-        number = at * 0x1000 + count
-        bits, tail = (64, 9) if self.ids == "v2" else (48, 14)
-        number = (~number if descending else number) & ((1 << bits) - 1)
-        mark = ("-" if descending else "g") if self.ids == "v2" else ""
-        rest = "".join(self._random.choices(_BASE62, k=tail))
-        return f"{prefix}_{mark}{number:0{bits // 4}x}{rest}"
-
     def tool_data(
         self,
         tool: str,
-        input: Mapping[str, Any] | None = None,  # noqa: A002
-        *,
-        output: str | None = None,
-        error: str | None = None,
-        status: str | None = None,
-        at: int | None = None,
-        **state: object,
+        input: Mapping[str, Any] | None = None,
+        **state: Any,
     ) -> dict[str, Any]:
-        """A tool part's data: `error` when given one, else `completed` unless `status` says.
-
-        `state` (`metadata`, `attachments`, `title`, `time`...) goes into the part's state.
-        """
-        at = at or self.now
-        status = status or ("error" if error is not None else "completed")
-        body: dict[str, Any] = {"status": status, "input": dict(input or {})}
-        if status == "pending":
-            body["raw"] = ""
-        elif status == "running":
-            body["time"] = {"start": at}
-        elif status == "error":
-            body |= {"error": error or "", "time": {"start": at, "end": at}}
-        else:
-            ends = {"start": at, "end": at}
-            body |= {"output": output or "", "title": "", "metadata": {}, "time": ends}
-        body |= state
-        return {"type": "tool", "tool": tool, "callID": f"call_{at % 100_000}", "state": body}
-
-    # the file
-
-    def checkpoint(self) -> None:
-        """Move everything into the main file; later rows are only in the `-wal` again."""
-        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def close(self, *, keep_wal: bool = False) -> None:
-        """Close the file; the `-wal` is emptied and removed unless it is to be kept."""
-        if not keep_wal:
-            self.connection.close()
-            return
-        # The last connection to close moves the -wal into the file, unless it may only read.
-        with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as last:
-            last.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            self.connection.close()
-
-    def _at(self, at: int | None) -> int:
-        return self.tick() if at is None else at
+        """Make a tool part's data for `part` and `update`: see `mimo_data.tool_data`."""
+        return mimo_data.tool_data(tool, input, **{"at": self.now, **state})
 
     def _info(self, session: str, role: str, at: int) -> dict[str, Any]:
         if role == "user":
             time = {"created": at}
             return {"role": role, "time": time, "agent": "build", "model": _MODEL}
         asked = self.execute(
-            "SELECT id FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1",
+            "SELECT id FROM message WHERE session_id = ?"
+            " ORDER BY time_created DESC, id DESC LIMIT 1",
             session,
         )
         directory = self.value("session", session, "directory")
@@ -427,19 +296,6 @@ class MimoDatabase:
             "finish": "stop",
         }
 
-    def _insert(self, table: str, row: Mapping[str, object]) -> None:
-        there = self._columns[table]
-        if not there:
-            raise ValueError(f"this database was made without {table}")
-        known = mimo_ddl.columns(self.shape[table])
-        if unknown := row.keys() - set(known) - {"agent_id"}:
-            raise ValueError(f"{table} has no column {', '.join(sorted(unknown))}")
-        cells = {key: _cell(value) for key, value in row.items() if key in there}
-        names = ", ".join(f"`{key}`" for key in cells)
-        slots = ", ".join(_slot(value) for value in cells.values())
-        sql = f"INSERT INTO `{table}` ({names}) VALUES ({slots})"
-        self.connection.execute(sql, tuple(cells.values()))
-
 
 class OpencodeDatabase(MimoDatabase):
     """An opencode database (1.18.33): no agent slices and no imports, ids of v1.
@@ -452,25 +308,17 @@ class OpencodeDatabase(MimoDatabase):
     id_version = "v1"
 
     def session_message(
-        self, session: str, type: str, data: Data, *, seq: int, at: int | None = None  # noqa: A002
+        self,
+        session: str,
+        type: str,
+        data: Data,
+        *,
+        seq: int,
+        at: int | None = None,
     ) -> str:
         """Add a message of the v2 form; `seq` orders it within its session."""
         at = self._at(at)
-        id = self.new_id("msg", at)  # noqa: A001
+        id = self.new_id("msg", at)
         row = {"id": id, "session_id": session, "type": type, "seq": seq, "data": data}
         self._insert("session_message", {**row, "time_created": at, "time_updated": at})
         return id
-
-
-def compact(value: object) -> str:
-    """Write JSON as both programs do: no spaces, no escapes but for lone surrogates."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _cell(value: object) -> object:
-    return compact(value) if isinstance(value, Mapping | list) else value
-
-
-def _slot(value: object) -> str:
-    return "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"

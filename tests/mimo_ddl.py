@@ -20,8 +20,10 @@ _PART: Table = (
     "`session_id` text NOT NULL",
     *_TIMES,
     "`data` text NOT NULL",
-    "CONSTRAINT `fk_part_message_id_message_id_fk`"
-    " FOREIGN KEY (`message_id`) REFERENCES `message`(`id`) ON DELETE CASCADE",
+    (
+        "CONSTRAINT `fk_part_message_id_message_id_fk`"
+        " FOREIGN KEY (`message_id`) REFERENCES `message`(`id`) ON DELETE CASCADE"
+    ),
 )
 
 _SHARE: Table = (
@@ -208,8 +210,10 @@ OPENCODE: dict[str, Table] = {
         "`session_id` text NOT NULL",
         *_TIMES,
         "`data` text NOT NULL",
-        "CONSTRAINT `fk_message_session_id_session_id_fk`"
-        f" FOREIGN KEY (`session_id`) {_ON_SESSION}",
+        (
+            "CONSTRAINT `fk_message_session_id_session_id_fk`"
+            f" FOREIGN KEY (`session_id`) {_ON_SESSION}"
+        ),
     ),
     "part": _PART,
     "session_message": (
@@ -219,8 +223,10 @@ OPENCODE: dict[str, Table] = {
         "`seq` integer NOT NULL",
         *_TIMES,
         "`data` text NOT NULL",
-        "CONSTRAINT `fk_session_message_session_id_session_id_fk`"
-        f" FOREIGN KEY (`session_id`) {_ON_SESSION}",
+        (
+            "CONSTRAINT `fk_session_message_session_id_session_id_fk`"
+            f" FOREIGN KEY (`session_id`) {_ON_SESSION}"
+        ),
     ),
     "workspace": (*_WORKSPACE, "`time_used` integer NOT NULL"),
     "event": _EVENT,
@@ -259,11 +265,11 @@ INDEXES: dict[str, tuple[str, ...]] = {
 
 
 def tables(shape: dict[str, Table], without: frozenset[str] = frozenset()) -> list[str]:
-    """CREATE TABLE statements of a shape, less the tables and `table.column`s of `without`.
+    """Write CREATE TABLE statements of a shape, less the tables and `table.column`s of `without`.
 
     Raises ValueError when `without` names something that is not there.
     """
-    known = {name for table in shape for name in (table, *(f"{table}.{c}" for c in columns(shape[table])))}
+    known = {*shape, *(f"{table}.{name}" for table in shape for name in columns(shape[table]))}
     if unknown := without - known:
         raise ValueError(f"no such table or column to leave out: {', '.join(sorted(unknown))}")
     statements = []
@@ -276,14 +282,12 @@ def tables(shape: dict[str, Table], without: frozenset[str] = frozenset()) -> li
 
 
 def indexes(shape: dict[str, Table], without: frozenset[str] = frozenset()) -> list[str]:
-    """CREATE INDEX statements for those indexes whose table and columns are all there."""
+    """Write the CREATE INDEX statements for those indexes whose table and columns are all there."""
     statements = []
     for name, (table, *keys) in INDEXES.items():
         if table in without or table not in shape:
             continue
-        there = set(columns(shape[table])) - {
-            key for key in keys if f"{table}.{key}" in without
-        }
+        there = set(columns(shape[table])) - {key for key in keys if f"{table}.{key}" in without}
         if there.issuperset(keys):
             listed = ",".join(f"`{key}`" for key in keys)
             statements.append(f"CREATE INDEX `{name}` ON `{table}` ({listed})")
@@ -291,7 +295,7 @@ def indexes(shape: dict[str, Table], without: frozenset[str] = frozenset()) -> l
 
 
 def columns(table: Table) -> list[str]:
-    """The column names of a table, constraints passed over."""
+    """Give the column names of a table, constraints passed over."""
     return [name for line in table if (name := _column(line))]
 
 

@@ -1,5 +1,8 @@
+"""The builder of test databases makes what the real programs make."""
+
 from __future__ import annotations
 
+# ruff: noqa: S608 - table names are the tests' own
 import json
 import shutil
 import sqlite3
@@ -14,6 +17,7 @@ REAL = Path(__file__).parents[2] / "shared" / "real"
 
 
 def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
+    """Read a database file anew."""
     with closing(sqlite3.connect(path)) as db:
         return db.execute(sql).fetchall()
 
@@ -24,7 +28,8 @@ def layout(path: Path, table: str) -> list[tuple[object, ...]]:
     indexes = rows(
         path,
         "SELECT l.name, l.'unique', group_concat(i.name) FROM pragma_index_list"
-        f"('{table}') l JOIN pragma_index_info(l.name) i WHERE l.origin = 'c' GROUP BY 1 ORDER BY 1",
+        f"('{table}') l JOIN pragma_index_info(l.name) i WHERE l.origin = 'c'"
+        " GROUP BY 1 ORDER BY 1",
     )
     return columns + indexes
 
@@ -33,13 +38,15 @@ def layout(path: Path, table: str) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     ("kind", "name", "tables"),
     [
-        (MimoDatabase, "mimocode.db", "project session message part actor_registry external_import"),
+        (MimoDatabase, "mimocode.db", "project session message part actor_registry"),
+        (MimoDatabase, "mimocode.db", "external_import"),
         (OpencodeDatabase, "opencode.db", "project session message part"),
     ],
 )
 def test_tables_are_those_of_the_real_program(
     tmp_path: Path, kind: type[MimoDatabase], name: str, tables: str
 ) -> None:
+    """Columns, their types and order, and indexes equal those of the program's own file."""
     kind(tmp_path / "made.db").close()
     real = Path(shutil.copy(REAL / name, tmp_path / "real.db"))
     real.chmod(0o600)
@@ -48,16 +55,19 @@ def test_tables_are_those_of_the_real_program(
 
 
 def test_ids_hold_their_time_and_order_by_it(tmp_path: Path) -> None:
+    """Message ids ascend with time, also within a millisecond; session ids descend."""
     with MimoDatabase(tmp_path / "m.db") as db:
         first, second = db.session(at=START), db.session(at=START + 1)
-        assert first.startswith("ses_-") and second < first
+        assert first.startswith("ses_-")
+        assert second < first
         messages = [db.message(first, at=START + step) for step in (0, 0, 1, 5000)]
         assert messages == sorted(messages)
         assert int(messages[-1][5:21], 16) // 0x1000 == START + 5000
-        assert {len(id) for id in (first, *messages)} == {30}
+        assert {len(made) for made in (first, *messages)} == {30}
 
 
 def test_old_ids_wrapped_in_august_2026(tmp_path: Path) -> None:
+    """An opencode id of after the wrap sorts before one of before it."""
     wrap = 1_786_706_395_136
     with OpencodeDatabase(tmp_path / "o.db") as db:
         session = db.session()
@@ -66,6 +76,8 @@ def test_old_ids_wrapped_in_august_2026(tmp_path: Path) -> None:
 
 
 def test_same_calls_make_the_same_rows_and_a_seed_other_ids(tmp_path: Path) -> None:
+    """The builder is deterministic, and `seed` makes two databases differ."""
+
     def made(name: str, seed: int) -> list[tuple[object, ...]]:
         with MimoDatabase(tmp_path / name, seed=seed) as db:
             db.text(db.message(db.session()), "hello")
@@ -76,6 +88,7 @@ def test_same_calls_make_the_same_rows_and_a_seed_other_ids(tmp_path: Path) -> N
 
 
 def test_deleting_a_session_takes_messages_and_parts(tmp_path: Path) -> None:
+    """Deletions cascade as in the program."""
     with MimoDatabase(tmp_path / "m.db") as db:
         session = db.session()
         db.say(session, "hello")
@@ -86,10 +99,12 @@ def test_deleting_a_session_takes_messages_and_parts(tmp_path: Path) -> None:
 
 
 def test_a_rewrite_moves_only_time_updated(tmp_path: Path) -> None:
+    """A tool that finishes is rewritten in place."""
     with MimoDatabase(tmp_path / "m.db") as db:
-        call = db.tool(db.message(db.session(), "assistant"), "bash", {"command": "ls"}, status="running")
+        answer, given = db.message(db.session(), "assistant"), {"command": "ls"}
+        call = db.tool(answer, "bash", given, status="running")
         made = db.value("part", call, "time_created")
-        db.update("part", call, data=db.tool_data("bash", {"command": "ls"}, output="a.py"), at=made + 7)
+        db.update("part", call, data=db.tool_data("bash", given, output="a.py"), at=made + 7)
         state = json.loads(db.value("part", call, "data"))["state"]
         assert (state["status"], state["output"]) == ("completed", "a.py")
         assert db.value("part", call, "time_created") == made
@@ -97,6 +112,7 @@ def test_a_rewrite_moves_only_time_updated(tmp_path: Path) -> None:
 
 
 def test_rows_since_the_checkpoint_are_only_in_the_wal(tmp_path: Path) -> None:
+    """The main file alone is stale; with the `-wal` that `close` left it is whole."""
     db = MimoDatabase(tmp_path / "m.db")
     session = db.session()
     db.say(session, "old")
@@ -113,6 +129,7 @@ def test_rows_since_the_checkpoint_are_only_in_the_wal(tmp_path: Path) -> None:
 
 
 def test_close_leaves_one_file(tmp_path: Path) -> None:
+    """No `-wal` and no `-shm` stay after a plain close."""
     db = MimoDatabase(tmp_path / "m.db")
     db.say(db.session(), "hello")
     db.close()
@@ -120,6 +137,7 @@ def test_close_leaves_one_file(tmp_path: Path) -> None:
 
 
 def test_left_out_tables_and_columns_are_not_there(tmp_path: Path) -> None:
+    """Old schemas can be made, and a misspelt name is refused."""
     db = MimoDatabase(
         tmp_path / "m.db", without={"actor_registry", "message.agent_id", "session.prompt"}
     )
@@ -134,6 +152,7 @@ def test_left_out_tables_and_columns_are_not_there(tmp_path: Path) -> None:
 
 
 def test_a_fork_keeps_the_times_of_messages_and_not_of_parts(tmp_path: Path) -> None:
+    """A fork is what `real/mimocode.db` shows: old message times, new part times."""
     with MimoDatabase(tmp_path / "m.db") as db:
         session = db.session(title="talk")
         db.say(session, "hello", agent_id="explore-1")
@@ -143,10 +162,12 @@ def test_a_fork_keeps_the_times_of_messages_and_not_of_parts(tmp_path: Path) -> 
         assert db.execute(mine, fork) == db.execute(mine, session)
         parts = "SELECT data, time_created FROM part WHERE session_id = ?"
         ((old, then),), ((new, now),) = db.execute(parts, session), db.execute(parts, fork)
-        assert old == new and then < now
+        assert old == new
+        assert then < now
 
 
 def test_hostile_data_is_written_as_the_programs_would(tmp_path: Path) -> None:
+    """Lone surrogates are escaped, and broken JSON or bytes go in as they are."""
     with MimoDatabase(tmp_path / "m.db") as db:
         message = db.message(db.session())
         lone = db.text(message, "a\ud800b\x00c")
