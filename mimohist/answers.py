@@ -36,7 +36,7 @@ class Query:
 
     `words` are the arguments as typed.  `kinds` empty means the default kinds,
     which widen when they give nothing.  `here` is the current directory, from which the
-    default scope is taken; `everywhere` and `projects` and `sessions` override it.
+    default scope is taken, `home` the home directory, which is never one; `everywhere` and `projects` and `sessions` override it.
     `since` is inclusive, `until` exclusive.  `limit` 0 means all.
     """
 
@@ -55,6 +55,7 @@ class Query:
     since: int | None = None
     until: int | None = None
     here: str | None = None
+    home: str | None = None
     everywhere: bool = False
     machine: bool = False
     sort: Sort = Sort.RANK

@@ -113,6 +113,7 @@ CREATE UNIQUE INDEX history_fts_part ON history_fts(root, part_id);
 CREATE INDEX history_fts_session ON history_fts(session, time_created);
 CREATE INDEX history_fts_project ON history_fts(project, time_created);
 CREATE INDEX history_fts_message ON history_fts(message);
+CREATE INDEX history_fts_copy ON history_fts(copy);
 CREATE INDEX history_fts_time ON history_fts(time_created);
 
 CREATE TABLE history_text(

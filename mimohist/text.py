@@ -32,7 +32,7 @@ _GLYPH = re.compile(rf"[^\x00-\x7f{KINDRED}\w\s]")
 _LETTERS = str.maketrans(
     {"ı": "i", "ł": "l", "đ": "d", "ø": "o", "ŧ": "t", "ħ": "h", "ŋ": "n", "ƀ": "b", "ɨ": "i"}
     | {"ʉ": "u", "ƚ": "l", "ƶ": "z", "ɇ": "e", "ɉ": "j", "ɍ": "r", "ɏ": "y", "ð": "d", "ĸ": "q"}
-    | {"æ": "ae", "œ": "oe", "þ": "th", "‘": "'", "’": "'", "“": '"', "”": '"'}  # noqa: RUF001
+    | {"æ": "ae", "œ": "oe", "þ": "th", "‘": "'", "’": "'", "“": '"', "”": '"'}
 )
 """Letters without a decomposition, and the quotes that editors curl."""
 
@@ -227,7 +227,7 @@ def trace(text: str) -> Trace:
 # What a source makes of its records
 
 _URL = re.compile(
-    r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.+-]+=[\w.+%-]*)*);base64,([A-Za-z0-9+/]+)(={0,2})", re.I
+    r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.+-]+=[\w.+%-]*)*);base64,([A-Za-z0-9+/]+)(={0,2})", re.IGNORECASE
 )
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SAMPLE = re.compile(r"[A-Za-z0-9+/]{64}")
@@ -257,7 +257,7 @@ def _mark_url(url: re.Match[str]) -> str:
     mime, parameters, payload, padding = url.groups()
     if (len(payload) + len(padding)) % 4 or len(payload) < 8:  # noqa: PLR2004
         return url[0]
-    name = re.search(r";(?:file)?name=([^;]+)", parameters, re.I)
+    name = re.search(r";(?:file)?name=([^;]+)", parameters, re.IGNORECASE)
     return data_url(mime or "text/plain", name[1] if name else None)
 
 

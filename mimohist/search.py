@@ -1,0 +1,375 @@
+"""The query core: a `Query` in, an `Answer` out.  Reads only; knows no terminal and no clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mimohist import candidates, scope
+from mimohist.answers import Answer, Hit, Mode, Query, Sort
+from mimohist.candidates import Lookup, Row, by_rank
+from mimohist.columns import DEFAULT_KINDS, SIX, targets
+from mimohist.errors import BadInput
+from mimohist.hits import Texts, build
+from mimohist.query import Term, parse
+from mimohist.records import Kind
+from mimohist.run import Run, allowed_texts
+from mimohist.snippets import Finder
+from mimohist.text import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from sqlite3 import Connection
+
+WINDOW = 5_000
+"""How many of the newest matches of one expression are ranked."""
+
+ANY_WINDOW = 8_000
+"""How many rows the rarer words of an any-word search may have together."""
+
+FLOOR = 0.25
+"""A widened hit must have this much of the best one's score."""
+
+
+def search(db: Connection, query: Query, clock: Callable[[], float]) -> Answer:
+    """Find what a query asks for, best first.
+
+    `clock` gives seconds that only grow.  Raises `BadInput` for words, filters or
+    expressions that cannot be understood.
+    """
+    run = start(db, query, clock)
+    kinds = asked_kinds(query)
+    found = _hits(run, kinds, any_word=query.any_word)
+    widened = None
+    if not found.hits and _may_widen(query):
+        found, widened = _widen(run, kinds)
+    return _answer(run, found, widened)
+
+
+def start(db: Connection, query: Query, clock: Callable[[], float]) -> Run:
+    """Understand a query: its words and its filters."""
+    began = clock()
+    within = scope.resolve(db, query)
+    if query.mode in (Mode.WORDS,):
+        terms = parse(query.words)
+        without = parse(query.without) if query.without else ()
+    else:
+        terms = without = ()
+        if not any(word.strip() for word in query.words):
+            raise BadInput('nothing to search for; give a word, or a "phrase" in quotes')
+    finder = Finder(terms)
+    run = Run(db, query, clock, within, terms, without, finder, Texts(db), began)
+    where = within.project or ("everything" if not within.tags else "what the filters name")
+    run.note("scope", where, within.sessions, began)
+    return run
+
+
+def asked_kinds(query: Query) -> tuple[Kind, ...]:
+    """Give the kinds to look at before any widening; titles belong to the default."""
+    return query.kinds or (*(query.default_kinds or DEFAULT_KINDS), Kind.TITLE)
+
+
+def _may_widen(query: Query) -> bool:
+    return not (query.strict or query.kinds or query.any_word) and query.mode is Mode.WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matching rows, copies folded, and how many there are in all (None: at least `known`)."""
+
+    hits: tuple[Row, ...] = ()
+    known: int = 0
+    total: int | None = 0
+    kinds: tuple[Kind, ...] = ()
+    terms: tuple[Term, ...] = ()
+
+
+def _widen(run: Run, kinds: tuple[Kind, ...]) -> tuple[Found, str | None]:
+    every = (*SIX, Kind.TITLE)
+    if set(kinds) != set(every):
+        found = _hits(run, every)
+        if found.hits:
+            return found, "kinds"
+    if len(run.terms) > 1:
+        found = _hits(run, every, any_word=True, floor=FLOOR)
+        if found.hits:
+            return found, "any"
+    return Found(kinds=kinds), None
+
+
+def _hits(
+    run: Run, kinds: tuple[Kind, ...], *, any_word: bool = False, floor: float = 0.0
+) -> Found:
+    """Look for the terms in some kinds: the rows to show, copies folded."""
+    began = run.clock()
+    query = run.query
+    if query.mode is Mode.WORDS and not any(term.tokens for term in run.terms):
+        from mimohist.scan import literals
+
+        found = _fold(run, literals(run, kinds), kinds)
+        run.note("scan", " ".join(term.said for term in run.terms), found.known, began)
+        return found
+    if query.mode in (Mode.FIXED, Mode.REGEX):
+        from mimohist.scan import lines
+
+        found = _fold(run, lines(run, kinds), kinds)
+        run.note("lines", " ".join(query.words), found.known, began)
+        return found
+    if any_word and len(run.terms) > 1:
+        rows = any_of(run, kinds, floor)
+        found = replace(_fold(run, iter(rows), kinds), terms=run.terms)
+        run.note("any word", lookup(run, kinds, any_word=True).match, found.known, began)
+        return found
+    look = lookup(run, kinds)
+    found = _best(run, look, kinds) if query.sort is Sort.RANK else _timed(run, look, kinds)
+    run.note("all words", look.match, found.known, began)
+    return found
+
+
+def lookup(run: Run, kinds: tuple[Kind, ...], *, any_word: bool = False) -> Lookup:
+    """Write the query for some kinds as FTS5 reads it."""
+    if run.query.mode is Mode.FTS:
+        words = " ".join(run.query.words)
+        parts = [
+            target.within(f"{{{' '.join(target.columns + target.pieces)}}} : ({words})")
+            for target in targets(kinds, machine=run.query.machine)
+        ]
+        match = " OR ".join(parts)
+        tags = run.scope.match
+        return Lookup(f"({match}) AND {tags}" if tags else match, run.scope)
+    match = candidates.expression(
+        run.terms,
+        targets(kinds, machine=run.query.machine),
+        run.scope,
+        without=run.without,
+        any_word=any_word,
+    )
+    return Lookup(match, run.scope)
+
+
+# One window after another, until there are enough
+
+
+def verified(run: Run, rows: Iterator[Row], kinds: tuple[Kind, ...]) -> Iterator[Row]:
+    """Leave out the rows that only the tokens matched, reading texts where needed."""
+    loose = tuple(term for term in run.terms if not term.exact)
+    banned = tuple(term for term in run.without if not term.exact)
+    for row in rows:
+        if loose or banned or (row.machine and row.machine != "summary"):
+            if run.late:
+                run.cut_off = True
+                return
+            needed = run.terms if row.machine else loose
+            if not _holds(run, row, kinds, needed, banned):
+                continue
+        yield row
+
+
+def _holds(
+    run: Run,
+    row: Row,
+    kinds: tuple[Kind, ...],
+    needed: tuple[Term, ...],
+    banned: tuple[Term, ...],
+) -> bool:
+    texts = [fold(text) for text in allowed_texts(run, row, kinds)]
+    if not all(any(_stands(run, term, text) for text in texts) for term in needed):
+        return False
+    return not any(run.finder.has(term, text) for term in banned for text in texts)
+
+
+def _stands(run: Run, term: Term, folded: str) -> bool:
+    # A single token may stand as a piece of a camelCase word; FTS5 has seen to that.
+    return run.finder.has(term, folded) or (term.exact and term.tokens[0] in folded)
+
+
+def _best(run: Run, look: Lookup, kinds: tuple[Kind, ...]) -> Found:
+    limit = run.query.limit
+    window = -1 if run.query.exact or limit == 0 else max(WINDOW, limit)
+    kept: dict[int, Row] = {}
+    known = 0
+    full = False
+    sure = not any(not term.exact for term in (*run.terms, *run.without))
+    for part in candidates.ranked(run.db, look, window):
+        full = part.full
+        distinct = {row.copy for row in part.rows}
+        for row in verified(run, iter(part.rows), kinds):
+            kept.setdefault(row.copy, row)
+            if limit and len(kept) >= limit * 3 and not (sure and run.query.exact):
+                break
+        else:
+            if not sure:
+                distinct = set(kept)
+        known = max(known, len(distinct) if sure else len(kept))
+        if limit and len(kept) >= limit:
+            break
+        if run.cut_off:
+            break
+    rows = _signed(run, sorted(kept.values(), key=by_rank))
+    whole = not full and (sure or not limit or len(kept) < limit) and not run.cut_off
+    known = max(known, len(kept))
+    return Found(
+        tuple(rows[:limit] if limit else rows),
+        known,
+        known if whole else None,
+        kinds,
+        run.terms,
+    )
+
+
+def _signed(run: Run, rows: list[Row]) -> list[Row]:
+    """Raise rows that hold a word with the sign that was dropped at its edge (`main(`)."""
+    signs = [term.sign for term in run.terms if term.sign]
+    if not signs or run.query.sort is not Sort.RANK:
+        return rows
+    raised = []
+    for row in rows[: max(3 * run.query.limit, 30)]:
+        texts = [fold(text) for text in run.texts.of(row.id)[:2]]
+        held = sum(any(sign in text for text in texts) for sign in signs)
+        raised.append(row._replace(score=row.score * (1 + 0.5 * held)))
+    return sorted(raised, key=by_rank) + rows[len(raised) :]
+
+
+def _timed(run: Run, look: Lookup, kinds: tuple[Kind, ...]) -> Found:
+    newest = run.query.sort is Sort.NEWEST
+    rows = candidates.by_time(run.db, look, 1_000 if run.query.limit else -1, newest=newest)
+    return _fold(run, verified(run, rows, kinds), kinds)
+
+
+def _fold(run: Run, rows: Iterator[Row], kinds: tuple[Kind, ...]) -> Found:
+    """Take rows in their order until there are enough that are no copies of each other."""
+    limit = run.query.limit
+    kept: dict[int, Row] = {}
+    more = False
+    for row in rows:
+        if limit and len(kept) == limit and row.copy not in kept:
+            more = True
+            break
+        kept.setdefault(row.copy, row)
+    known = len(kept) + more
+    total = None if more or run.cut_off else known
+    return Found(tuple(kept.values()), known, total, kinds, run.terms)
+
+
+# Any of the words
+
+
+def any_of(run: Run, kinds: tuple[Kind, ...], floor: float) -> list[Row]:
+    """Rank the rows that hold any of the words, those with most of them first.
+
+    A recency window would ruin this, so it is bounded by the rarer words: rows
+    that hold one of them are ranked by all, and rows that hold only common words
+    are looked at when there is room.
+    """
+    where = targets(kinds, machine=run.query.machine)
+    sized = []
+    for term in run.terms:
+        if term.tokens:
+            match = candidates.expression((term,), where, run.scope)
+            sized.append((_count(run, match, ANY_WINDOW), term))
+    sized.sort(key=lambda pair: pair[0])
+    rare: list[Term] = []
+    room = ANY_WINDOW
+    for count, term in sized:
+        if rare and count > room:
+            break
+        rare.append(term)
+        room -= count
+    match = candidates.expression(run.terms, where, run.scope, without=run.without, any_word=True)
+    if len(rare) < len(sized):
+        narrow = candidates.expression(tuple(rare), where, run.scope, any_word=True)
+        match = f"({narrow}) AND ({match})"
+    rows: list[Row] = []
+    for part in candidates.ranked(run.db, Lookup(match, run.scope), 2 * ANY_WINDOW):
+        rows = list(part.rows)
+        break
+    return _by_coverage(run, rows, kinds, floor)
+
+
+def _count(run: Run, match: str, most: int) -> int:
+    sql = (
+        "SELECT count(*) FROM (SELECT 1 FROM history_fts_idx WHERE history_fts_idx MATCH :match"
+        " AND rowid BETWEEN :low AND :high LIMIT :most)"
+    )
+    values = {"match": match, "low": run.scope.low, "high": run.scope.high, "most": most}
+    rows = candidates.run(run.db, sql, values)
+    return int(str(rows[0][0]))
+
+
+def _by_coverage(run: Run, rows: list[Row], kinds: tuple[Kind, ...], floor: float) -> list[Row]:
+    best = rows[0].score if rows else 0.0
+    looked = rows[: max(200, 5 * run.query.limit)] if run.query.limit else rows
+    covered: list[tuple[int, Row]] = []
+    for row in looked:
+        if row.score < floor * best:
+            continue
+        texts = [fold(text) for text in allowed_texts(run, row, kinds)]
+        count = sum(any(_stands(run, term, text) for text in texts) for term in run.terms)
+        if count:
+            covered.append((count, row))
+    covered.sort(key=lambda pair: (-pair[0], by_rank(pair[1])))
+    return [row for _, row in covered]
+
+
+# What must be said about it
+
+
+def _answer(run: Run, found: Found, widened: str | None) -> Answer:
+    hits: tuple[Hit, ...] = build(run, found.hits, found.kinds, widened)
+    machine = elsewhere = 0
+    if not hits:
+        machine = _machine_hits(run)
+        elsewhere = _elsewhere(run)
+    return Answer(
+        hits=hits,
+        total=found.total,
+        known=found.known,
+        scope=run.scope.project,
+        sessions=run.scope.sessions,
+        widened=widened,
+        machine_hits=machine,
+        elsewhere=elsewhere,
+        cut_off=run.cut_off,
+        fresh=_fresh(run.db),
+        steps=tuple(run.steps),
+    )
+
+
+def _machine_hits(run: Run) -> int:
+    if run.query.machine or run.query.mode is not Mode.WORDS:
+        return 0
+    began = run.clock()
+    other = replace(run, query=replace(run.query, machine=True, limit=0), cut_off=False)
+    kinds = run.query.kinds or (*SIX, Kind.TITLE)
+    count = len(_hits(other, kinds).hits)
+    run.note("machine text", "the same words where -a looks", count, began)
+    return count
+
+
+def _elsewhere(run: Run) -> int:
+    if run.scope.project is None or run.query.mode is not Mode.WORDS:
+        return 0
+    began = run.clock()
+    query = replace(run.query, everywhere=True, limit=0)
+    other = replace(run, query=query, scope=scope.resolve(run.db, query), cut_off=False)
+    count = len(_hits(other, run.query.kinds or (*SIX, Kind.TITLE)).hits)
+    run.note("elsewhere", "the same words in all projects", count, began)
+    return count
+
+
+def _fresh(db: Connection) -> int | None:
+    row = db.execute("SELECT max(time_read) FROM root").fetchone()
+    return row[0] if row else None
+
+
+# The short answers
+
+
+def matching(db: Connection, query: Query, clock: Callable[[], float]) -> Iterator[Row]:
+    """Give every matching row, copies folded, for counts and lists of sessions or refs.
+
+    Nothing widens here: what is counted is what was asked for.
+    """
+    run = start(db, replace(query, limit=0, strict=True), clock)
+    found = _hits(run, asked_kinds(query), any_word=query.any_word)
+    yield from found.hits
