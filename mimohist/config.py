@@ -69,7 +69,17 @@ def load(environ: Mapping[str, str], known_sources: Sequence[str]) -> Config:
         return Config(db=index_path(environ), sources=tuple(known_sources))
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-    return _Table(path, home(environ), _decode(path, document)).config(environ, known_sources)
+    return settings(path, _decode(path, document), environ, known_sources)
+
+
+def settings(
+    path: Path,
+    values: Mapping[str, object],
+    environ: Mapping[str, str],
+    known_sources: Sequence[str],
+) -> Config:
+    """Check the decoded file that stands at `path`; raises `BadInput` as `load` does."""
+    return _Table(path, home(environ), values).config(environ, known_sources)
 
 
 def home(environ: Mapping[str, str]) -> Path:
@@ -209,6 +219,7 @@ class _Table:
         from difflib import get_close_matches  # noqa: PLC0415 - only for the complaint
 
         words = [str(word) for word in known]
+        shown = name if name.isprintable() else ascii(name)
         near = get_close_matches(name, words, n=1)
         hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(words)}"
-        return BadInput(f"{self.path}: unknown {what} `{name}`; {hint}")
+        return BadInput(f"{self.path}: unknown {what} `{shown}`; {hint}")
