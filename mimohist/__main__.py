@@ -10,9 +10,12 @@ import gc
 import os
 import signal
 import sys
-from typing import NoReturn
 
 from mimohist import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _READS = frozenset({"search", "around", "sql"})
 _BUG = 2
@@ -36,7 +39,7 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         status = _INTERRUPTED
     except Exception:  # noqa: BLE001 - the last handler there is
-        import traceback  # noqa: PLC0415 - no search pays for it
+        import traceback  # no search pays for it
 
         traceback.print_exc()
         status = _BUG
@@ -48,7 +51,7 @@ def _run() -> int:
         # As Typer would print it, without importing Typer.
         sys.stdout.write(f"mimohist {__version__}\n")
         return 0
-    from mimohist.cli import main as run  # noqa: PLC0415 - after the garbage collector is off
+    from mimohist.cli import main as run  # after the garbage collector is off
 
     return run()
 

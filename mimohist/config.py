@@ -86,7 +86,7 @@ def home(environ: Mapping[str, str]) -> Path:
     """Give the user's home directory: `$HOME`, else what the system knows."""
     if found := environ.get("HOME"):
         return Path(found)
-    import pwd  # noqa: PLC0415 - only where HOME is unset, as in some units and containers
+    import pwd  # only where HOME is unset, as in some units and containers
 
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
@@ -122,7 +122,7 @@ def _expanded(text: str, user: Path) -> Path:
 
 
 def _decode(path: Path, document: bytes) -> dict[str, object]:
-    import tomllib  # noqa: PLC0415 - most users have no file
+    import tomllib  # most users have no file
 
     try:
         return tomllib.loads(document.decode("utf-8-sig"))
@@ -216,7 +216,7 @@ class _Table:
         return BadInput(f"{self.path}: `{key}` must be {right}")
 
     def _unknown(self, what: str, name: str, known: Iterable[str]) -> BadInput:
-        from difflib import get_close_matches  # noqa: PLC0415 - only for the complaint
+        from difflib import get_close_matches  # only for the complaint
 
         words = [str(word) for word in known]
         shown = name if name.isprintable() else ascii(name)

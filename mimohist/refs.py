@@ -83,7 +83,7 @@ def _decode(component: str) -> str:
     """Undo `_encode`; a `%` that begins no encoded character stands for itself."""
     if "%" not in component:
         return component
-    from urllib.parse import unquote  # noqa: PLC0415 - most refs hold no escape
+    from urllib.parse import unquote  # most refs hold no escape
 
     try:
         return unquote(component, errors="surrogatepass")
