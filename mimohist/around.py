@@ -50,8 +50,9 @@ def around(
     sessions: dict[tuple[int, str | None], list[Named]] = {}
     for one in named:
         sessions.setdefault((one.session, _slice(db, one, view)), []).append(one)
+    reader = _Reader(db, view, peek)
     for (session, agent), anchors in sessions.items():
-        yield from _session(db, session, agent, anchors, view, peek)
+        yield from _session(reader, session, agent, anchors)
 
 
 def _slice(db: Connection, named: Named, view: View) -> str | None:
@@ -69,20 +70,22 @@ def _slice(db: Connection, named: Named, view: View) -> str | None:
     return str(agent)
 
 
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    db: Connection
+    view: View
+    peek: Peek | None
+
+
 def _session(
-    db: Connection,
-    session: int,
-    agent: str | None,
-    anchors: list[Named],
-    view: View,
-    peek: Peek | None,
+    reader: _Reader, session: int, agent: str | None, anchors: list[Named]
 ) -> Iterator[Context]:
-    ids = _messages(db, session, agent)
+    ids = _messages(reader.db, session, agent)
     marked = {one.message for one in anchors if one.message is not None}
     if agent is not None and not ids:
         raise BadInput(f"no agent {agent!r} in this session; --agent all shows every slice")
-    for first, last in _windows(ids, marked, view):
-        context = _context(db, session, ids[first:last], marked, view, peek)
+    for first, last in _windows(ids, marked, reader.view):
+        context = _context(reader, session, ids[first:last], marked)
         yield replace(context, earlier=first, later=len(ids) - last)
 
 
@@ -120,14 +123,8 @@ def _windows(ids: list[int], marked: set[int], view: View) -> list[tuple[int, in
     return windows
 
 
-def _context(
-    db: Connection,
-    session: int,
-    ids: list[int],
-    marked: set[int],
-    view: View,
-    peek: Peek | None,
-) -> Context:
+def _context(reader: _Reader, session: int, ids: list[int], marked: set[int]) -> Context:
+    db, peek = reader.db, reader.peek
     source, root, session_id, title, project, path, at, gone = db.execute(
         "SELECT r.source, r.path, s.session_id, s.title, p.directory, s.path, s.time_created,"
         " s.gone OR r.gone FROM session s JOIN project p ON p.id = s.project"
@@ -137,7 +134,7 @@ def _context(
     shown = [_shown(db, row, source, session_id, anchor=row in marked) for row in ids]
     if peek and not gone and shown:
         shown = _completed(shown, peek(source, root, session_id, [m.message_id for m in shown]))
-    kept = [_only(message, view.kinds) for message in shown]
+    kept = [_only(message, reader.view.kinds) for message in shown]
     command = RESUME.get(source)
     return Context(
         source=source,

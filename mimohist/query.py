@@ -7,6 +7,7 @@ the token `c`); the expression decides, and is what gets highlighted.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, replace
 
@@ -109,7 +110,7 @@ def _phrase(text: str, *, prefix: bool) -> Term | None:
         literal = _literal(text.strip(), prefix=prefix)
         return replace(literal, said=f'"{text}"')
     pattern = _edge_before(words[0])
-    for before, after in zip(words, words[1:], strict=False):
+    for before, after in itertools.pairwise(words):
         loose = _UNSPACED_CHAR.match(before[-1]) or _UNSPACED_CHAR.match(after[0])
         pattern += re.escape(before) + (r"[\W_]*" if loose else _GAP)
     pattern += re.escape(words[-1]) + ("" if prefix else _edge_after(words[-1]))

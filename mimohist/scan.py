@@ -7,7 +7,7 @@ rows to read; else all in scope are read.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from mimohist.snippets import Finder
 from mimohist.text import TOKEN, fold, segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from sqlite3 import Connection
 
     from mimohist.run import Run
@@ -107,7 +107,7 @@ def _everything(run: Run, glob: str, *, newest: bool) -> Iterator[Row]:
     test = "AND (t.body GLOB :glob OR t.output GLOB :glob OR t.cut GLOB :glob)" if glob else ""
     sql = f"""
     SELECT {_COLUMNS} FROM history_fts h {text}
-    WHERE h.id BETWEEN :low AND :high AND h.time_created >= :since AND h.time_created < :until {test}
+    WHERE h.id BETWEEN :low AND :high AND h.time_created BETWEEN :since AND :until - 1 {test}
     ORDER BY h.time_created {"DESC" if newest else "ASC"}, h.id {"DESC" if newest else "ASC"}
     """
     scope = run.scope
@@ -229,40 +229,47 @@ def _required(pattern: str) -> list[_Piece]:
     """Give the literal texts that a regular expression cannot match without."""
     # The only parser of re's own syntax is its own.
     parser: Any = import_module("re._parser")
-    code: Any = import_module("re._constants")
-
     try:
         tree = parser.parse(pattern)
     except re.error:
         return []
     if tree.state.flags & (re.VERBOSE | re.IGNORECASE):
         return []
-    pieces: list[_Piece] = []
-    text = ""
-    open_left = True
+    literals = _Literals(import_module("re._constants"))
+    literals.walk(tree)
+    literals.close(is_open=True)
+    return literals.pieces
 
-    def close(*, is_open: bool) -> None:
-        nonlocal text, open_left
-        if text:
-            pieces.append(_Piece(text, open_left, is_open))
-        text, open_left = "", is_open
 
-    def walk(items: Any) -> None:
-        nonlocal text
+@dataclass(slots=True)
+class _Literals:
+    """Collects runs of literal characters from a parsed expression."""
+
+    code: Any
+    pieces: list[_Piece] = field(default_factory=list)
+    text: str = ""
+    open_left: bool = True
+
+    def close(self, *, is_open: bool) -> None:
+        """End a run; it is open where something unknown may go on with the word."""
+        if self.text:
+            self.pieces.append(_Piece(self.text, self.open_left, is_open))
+        self.text, self.open_left = "", is_open
+
+    def walk(self, items: Iterable[tuple[Any, Any]]) -> None:
+        """Read a sequence, all of which must match."""
+        code = self.code
+        edges = (code.AT_BOUNDARY, code.AT_BEGINNING, code.AT_END)
         for operation, argument in items:
             if operation is code.LITERAL:
-                text += chr(argument)
+                self.text += chr(argument)
             elif operation is code.AT:
-                close(is_open=argument not in (code.AT_BOUNDARY, code.AT_BEGINNING, code.AT_END))
+                self.close(is_open=argument not in edges)
             elif operation is code.SUBPATTERN and not argument[1] and not argument[2]:
-                walk(argument[3])
+                self.walk(argument[3])
             elif operation in (code.MAX_REPEAT, code.MIN_REPEAT) and argument[0]:
-                close(is_open=True)
-                walk(argument[2])
-                close(is_open=True)
+                self.close(is_open=True)
+                self.walk(argument[2])
+                self.close(is_open=True)
             else:
-                close(is_open=True)
-
-    walk(tree)
-    close(is_open=True)
-    return pieces
+                self.close(is_open=True)

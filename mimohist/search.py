@@ -50,7 +50,7 @@ def start(db: Connection, query: Query, clock: Callable[[], float]) -> Run:
     """Understand a query: its words and its filters."""
     began = clock()
     within = scope.resolve(db, query)
-    if query.mode in (Mode.WORDS,):
+    if query.mode is Mode.WORDS:
         terms = parse(query.words)
         without = parse(query.without) if query.without else ()
     else:

@@ -227,7 +227,8 @@ def trace(text: str) -> Trace:
 # What a source makes of its records
 
 _URL = re.compile(
-    r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.+-]+=[\w.+%-]*)*);base64,([A-Za-z0-9+/]+)(={0,2})", re.IGNORECASE
+    r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.+-]+=[\w.+%-]*)*);base64,([A-Za-z0-9+/]+)(={0,2})",
+    re.IGNORECASE,
 )
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SAMPLE = re.compile(r"[A-Za-z0-9+/]{64}")
@@ -279,7 +280,7 @@ def _mark_bare(run: re.Match[str]) -> str:
 
 
 def strings(value: object) -> str:
-    """Give the string values and numbers of decoded JSON, one a line, cleaned; keys are left out."""
+    """Give the strings and numbers in decoded JSON, one a line, cleaned; keys are left out."""
     found: list[str] = []
     waiting = [value]
     while waiting:

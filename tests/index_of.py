@@ -98,8 +98,20 @@ def _add(db: sqlite3.Connection, number: int, row: Given) -> None:
     db.execute(
         "INSERT INTO history_fts(id, root, part_id, session, project, message, kind, tool, machine,"
         " time_created, copy, echo) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (number, root, f"prt_{number:04}", session, project, message, row.row_kind, tool)
-        + (row.machine, at, copy, row.echo),
+        (
+            number,
+            root,
+            f"prt_{number:04}",
+            session,
+            project,
+            message,
+            row.row_kind,
+            tool,
+            row.machine,
+            at,
+            copy,
+            row.echo,
+        ),
     )
     db.execute(
         "INSERT INTO history_text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

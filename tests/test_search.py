@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
+import itertools
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -17,6 +17,9 @@ from mimohist.records import Kind
 from mimohist.search import matching, search
 from mimohist.text import clean, fold
 from tests.index_of import START, Given, index_of
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 def ask(db: sqlite3.Connection, *words: str, **fields: Any) -> Answer:  # noqa: ANN401
@@ -34,7 +37,7 @@ def bodies(db: sqlite3.Connection, *words: str, **fields: Any) -> list[str]:  # 
     ("text", "query"),
     [
         ("we don't retry here", "don't"),
-        ("we don’t retry here", "don't"),  # noqa: RUF001
+        ("we don’t retry here", "don't"),
         ("edit pkg/net/dial.go line 40", "pkg/net/dial.go"),
         ("edit pkg/net/dial.go line 40", "net/dial"),
         ("the tool-chain cache was stale", "tool-chain"),
@@ -63,7 +66,27 @@ def test_group_a_what_is_typed_is_looked_for_as_it_is(text: str, query: str) -> 
 
 @pytest.mark.parametrize(
     "token",
-    "@user #12 a=b x&y [br] why? hi! 50% <t> \\d+ ~/p a,b a;b $HOME | {x} `q` ^k %s".split(),
+    [
+        "@user",
+        "#12",
+        "a=b",
+        "x&y",
+        "[br]",
+        "why?",
+        "hi!",
+        "50%",
+        "<t>",
+        "\\d+",
+        "~/p",
+        "a,b",
+        "a;b",
+        "$HOME",
+        "|",
+        "{x}",
+        "`q`",
+        "^k",
+        "%s",
+    ],
 )
 def test_b6_each_special_token_finds_its_text(token: str) -> None:
     text = "@user #12 a=b x&y [br] why? hi! 50% <t> \\d+ ~/p a,b a;b $HOME | {x} `q` ^k %s"
@@ -72,10 +95,10 @@ def test_b6_each_special_token_finds_its_text(token: str) -> None:
 
 def test_b12_words_that_do_not_all_occur_widen_and_say_so() -> None:
     db = index_of(Given("docker container failed to start: port bound"), Given("other"))
-    answer = ask(db, *"why did the container not start".split())
+    answer = ask(db, *["why", "did", "the", "container", "not", "start"])
     assert (answer.widened, len(answer.hits)) == ("any", 1)
     assert answer.hits[0].widened == "any"
-    assert ask(db, *"why did the container not start".split(), strict=True).hits == ()
+    assert ask(db, *["why", "did", "the", "container", "not", "start"], strict=True).hits == ()
 
 
 def test_widening_puts_the_best_coverage_first() -> None:
@@ -133,7 +156,7 @@ def test_group_b_words_of_every_script_are_found(text: str, query: str) -> None:
     hit = answer.hits[0]
     assert hit.matches
     shown = "".join(hit.snippet[start:end] for start, end in hit.matches)
-    assert fold(shown[0]) == fold(query.split()[0][0]) or fold(shown) in fold(query)
+    assert fold(shown[0]) == fold(query.split(maxsplit=1)[0][0]) or fold(shown) in fold(query)
 
 
 @pytest.mark.parametrize(
@@ -440,8 +463,38 @@ def test_a_snippet_prefers_the_stretch_with_most_words() -> None:
 # Against a plain reading of the texts
 
 ALPHABET = st.sampled_from(
-    ["a", "B", "user", "User", "Name", "id", "中", "文", "カ", "ガ", "한", "ก", "ี", "é", "e\u0301"]
-    + ["ß", "ＡＢ", "1", "_", "-", ".", "::", " ", " ", "\n", "+", "🚀", "’", "İ", "й"]  # noqa: RUF001
+    [
+        "a",
+        "B",
+        "user",
+        "User",
+        "Name",
+        "id",
+        "中",
+        "文",
+        "カ",
+        "ガ",
+        "한",
+        "ก",
+        "ี",
+        "é",
+        "é",
+        "ß",
+        "ＡＢ",
+        "1",
+        "_",
+        "-",
+        ".",
+        "::",
+        " ",
+        " ",
+        "\n",
+        "+",
+        "🚀",
+        "’",
+        "İ",
+        "й",
+    ]
 )
 WORDS = st.lists(ALPHABET, min_size=1, max_size=4).map("".join)
 TEXTS = st.lists(st.lists(ALPHABET, max_size=12).map("".join), min_size=1, max_size=8)
@@ -482,15 +535,15 @@ def camel_pieces(text: str) -> set[str]:
                 if before.isdigit() != now.isdigit():
                     starts.add(n)
             cuts = [*sorted(starts), len(word)]
-            found |= {word[a:b].lower() for a, b in zip(cuts, cuts[1:], strict=False)}
+            found |= {word[a:b].lower() for a, b in itertools.pairwise(cuts)}
         word = ""
     return found
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(TEXTS, st.lists(WORDS, min_size=1, max_size=3), st.booleans())
-@example(["getUserName"], ["user"], False)
-@example(["e\u0301a カ\u3099"], ["ガ"], False)
+@given(texts=TEXTS, words=st.lists(WORDS, min_size=1, max_size=3), prefix=st.booleans())
+@example(texts=["getUserName"], words=["user"], prefix=False)
+@example(texts=["e\u0301a カ\u3099"], words=["ガ"], prefix=False)
 def test_search_agrees_with_a_plain_reading_of_the_texts(
     texts: list[str],
     words: list[str],
@@ -498,7 +551,7 @@ def test_search_agrees_with_a_plain_reading_of_the_texts(
 ) -> None:
     """No false negative and no false positive, for any words in mixed scripts."""
     words = [word for raw in words for word in raw.split()]
-    words = [word.strip("-.’_+:🚀") for word in words]  # noqa: RUF001
+    words = [word.strip("-.’_+:🚀") for word in words]
     words = [word for word in words if any(char.isalnum() for char in fold(word))]
     if not words:
         return

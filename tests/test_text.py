@@ -97,7 +97,7 @@ def test_clean_text_can_be_stored_and_printed(text: str) -> None:
         ("cafe\u0301 ﬁn", "cafe fin"),
         ("مُحَمَّد שָׁלוֹם", "محمد שלום"),
         ("İstanbul ΟΔΟΣ", "istanbul οδοσ"),
-        ("don’t “say”", 'don\'t "say"'),  # noqa: RUF001
+        ("don’t “say”", 'don\'t "say"'),
         ("Foo™ №5 ℃", "foo™ №5 ℃"),
         ("ที่นี่", "ที่นี่"),
         ("Đường Øre Łódź", "duong ore lodz"),
