@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import log
 from typing import TYPE_CHECKING
 
 from mimohist import candidates, scope
@@ -255,7 +256,7 @@ def _fold(run: Run, rows: Iterator[Row], kinds: tuple[Kind, ...]) -> Found:
 
 
 def any_of(run: Run, kinds: tuple[Kind, ...], floor: float) -> list[Row]:
-    """Rank the rows that hold any of the words, those with most of them first.
+    """Rank the rows that hold any of the words, the more telling ones the higher.
 
     A recency window would ruin this, so it is bounded by the rarer words: rows
     that hold one of them are ranked by all, and rows that hold only common words
@@ -283,7 +284,14 @@ def any_of(run: Run, kinds: tuple[Kind, ...], floor: float) -> list[Row]:
     for part in candidates.ranked(run.db, Lookup(match, run.scope), 2 * ANY_WINDOW):
         rows = list(part.rows)
         break
-    return _by_coverage(run, rows, kinds, floor)
+    worth = {term: _worth(run.db, count) for count, term in sized}
+    return _by_coverage(run, rows, kinds, floor, worth)
+
+
+def _worth(db: Connection, count: int) -> float:
+    """Say how much a word tells that stands in `count` rows: common ones next to nothing."""
+    first, last = db.execute("SELECT min(id), max(id) FROM history_fts").fetchone()
+    return log(1 + ((last or 0) - (first or 0) + 1) / (1 + count))
 
 
 def _count(run: Run, match: str, most: int) -> int:
@@ -296,19 +304,22 @@ def _count(run: Run, match: str, most: int) -> int:
     return int(str(rows[0][0]))
 
 
-def _by_coverage(run: Run, rows: list[Row], kinds: tuple[Kind, ...], floor: float) -> list[Row]:
+def _by_coverage(
+    run: Run, rows: list[Row], kinds: tuple[Kind, ...], floor: float, worth: dict[Term, float]
+) -> list[Row]:
+    """Rank rows by their score and by how much of what the words tell they hold."""
     best = rows[0].score if rows else 0.0
     looked = rows[: max(200, 5 * run.query.limit)] if run.query.limit else rows
-    covered: list[tuple[int, Row]] = []
+    covered: list[Row] = []
     for row in looked:
         if row.score < floor * best:
             continue
         texts = [fold(text) for text in allowed_texts(run, row, kinds)]
-        count = sum(any(_stands(run, term, text) for text in texts) for term in run.terms)
-        if count:
-            covered.append((count, row))
-    covered.sort(key=lambda pair: (-pair[0], by_rank(pair[1])))
-    return [row for _, row in covered]
+        held = [term for term in run.terms if any(_stands(run, term, text) for text in texts)]
+        if held:
+            told = sum(worth.get(term, 0.0) for term in held) / sum(worth.values())
+            covered.append(row._replace(score=row.score * told))
+    return sorted(covered, key=by_rank)
 
 
 # What must be said about it
