@@ -5,12 +5,16 @@ db = index_of(Given("why does the total drift?"), Given("ls", output="a.py", too
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from mimohist import schema, text
 from mimohist.records import Kind
+from tests.memory import database
+
+if TYPE_CHECKING:
+    import sqlite3
 
 START = 1_796_094_880_000
 """2026-12-01T03:14:40Z: the time of the first row; each next one is a second later."""
@@ -43,7 +47,7 @@ class Given:
 
 def index_of(*rows: Given) -> sqlite3.Connection:
     """Make an index that holds these rows, in this order of time."""
-    db = sqlite3.connect(":memory:")
+    db = database()
     for script in (schema.TABLES, schema.ROW_VIEW, schema.FTS_TABLE, schema.VIEWS):
         db.executescript(script)
     for number, row in enumerate(rows, 1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 
 import pytest
 from hypothesis import given
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from mimohist.errors import BadInput
 from mimohist.query import parse
+from tests.memory import database
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_any_words_are_valid_fts5_and_a_valid_pattern_or_bad_input(words: list[s
         terms = parse(tuple(words))
     except BadInput:
         return
-    db = sqlite3.connect(":memory:")
+    db = database()
     db.execute("CREATE VIRTUAL TABLE f USING fts5(x)")
     for term in terms:
         re.compile(term.pattern)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from unicodedata import category, normalize
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mimohist import text as t
+from tests.memory import database
 
 MIXED = st.text(
     st.one_of(
@@ -22,7 +22,7 @@ MIXED = st.text(
 
 def tokens(texts: list[str]) -> list[list[str]]:
     """Give what the tokenizer of the index makes of each text."""
-    db = sqlite3.connect(":memory:")
+    db = database()
     db.execute("CREATE VIRTUAL TABLE f USING fts5(x, tokenize='unicode61 remove_diacritics 2')")
     db.execute("CREATE VIRTUAL TABLE v USING fts5vocab(f, instance)")
     db.executemany("INSERT INTO f(rowid, x) VALUES (?, ?)", enumerate(texts))
@@ -86,7 +86,7 @@ def test_composition_does_not_matter(text: str) -> None:
 def test_clean_text_can_be_stored_and_printed(text: str) -> None:
     cleaned = t.clean(text)
     assert "\0" not in cleaned
-    assert sqlite3.connect(":memory:").execute("SELECT ?", (cleaned,)).fetchone() == (cleaned,)
+    assert database().execute("SELECT ?", (cleaned,)).fetchone() == (cleaned,)
     assert t.clean(cleaned) == cleaned
 
 
