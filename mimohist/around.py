@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mimohist import refs
-from mimohist.answers import Context, ShownMessage, ShownPart
+from mimohist.contexts import Context, ShownMessage, ShownPart
 from mimohist.errors import BadInput
 from mimohist.naming import Named, resolve
 from mimohist.records import PENDING, Kind, Machine, Message, Part

@@ -6,7 +6,6 @@ Ranking costs time for every match scored, so a common word is ranked over its n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from sqlite3 import OperationalError
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,8 +33,7 @@ class Row(NamedTuple):
     machine: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(NamedTuple):
     """One expression for FTS5 with the scope that it is confined to."""
 
     match: str
@@ -93,8 +91,7 @@ JOIN history_fts h ON h.id = f.id
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Some matches, and whether more lie beyond it."""
 
     rows: tuple[Row, ...]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from mimohist.records import Kind
+from mimohist.kinds import Kind
 from mimohist.schema import COLUMNS
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ WEIGHTS = {
 BM25 = f"bm25(history_fts_idx, {', '.join(str(WEIGHTS[column]) for column in COLUMNS)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """Some columns, and the row kinds (empty: all) in which they are looked at."""
 
     columns: tuple[str, ...]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mimohist import refs
 from mimohist.answers import Copy, Hit, Mode, Sort
 from mimohist.columns import sides
-from mimohist.records import Kind
+from mimohist.kinds import Kind
 from mimohist.snippets import Snippet, Spans, snippet
 from mimohist.text import said
 
@@ -170,4 +170,4 @@ def _shown(run: Run, row: Row, kinds: tuple[Kind, ...], finder: Spans) -> tuple[
 
 def _all_in(finder: Spans, text: str) -> bool:
     found = {number for _, number in finder.spans(text)}
-    return len(found) == finder.count
+    return len(found) == finder.wanted

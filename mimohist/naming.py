@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mimohist.errors import BadInput, NotFound
 from mimohist.refs import Ref, parse
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """Rows of `session` and, where a message is meant, of `message`."""
 
     session: int

@@ -13,7 +13,7 @@ index's to say, not this module's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mimohist.errors import BadInput
 
@@ -21,8 +21,7 @@ _RESERVED = frozenset("/% ")
 _LONGEST_ORDINAL = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(NamedTuple):
     """One reading of a reference; what is None was not said.
 
     `session` is an id, or a beginning or an end of one.  `ordinal` counts messages

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mimohist.answers import Step
 from mimohist.columns import sides
-from mimohist.records import Kind
+from mimohist.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

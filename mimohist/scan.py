@@ -9,19 +9,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mimohist import candidates
-from mimohist.alphabet import UNSPACED
 from mimohist.answers import Mode, Query, Sort
 from mimohist.candidates import Lookup, Row
 from mimohist.columns import sides, targets
 from mimohist.errors import BadInput
-from mimohist.query import Term, parse
-from mimohist.records import Kind
+from mimohist.kinds import Kind
+from mimohist.query import Term, parse, stands
 from mimohist.run import allowed_texts
 from mimohist.snippets import Finder
-from mimohist.text import TOKEN, fold, segment
+from mimohist.text import fold, is_unspaced, segment, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 14
 _SHORTEST_PREFIX = 3
-_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def literals(run: Run, kinds: tuple[Kind, ...]) -> Iterator[Row]:
@@ -42,7 +40,7 @@ def literals(run: Run, kinds: tuple[Kind, ...]) -> Iterator[Row]:
             run.cut_off = True
             return
         texts = [fold(text) for text in allowed_texts(run, row, kinds)]
-        if all(any(run.finder.has(term, text) for text in texts) for term in run.terms):
+        if all(any(stands(term, text) for text in texts) for term in run.terms):
             yield row
 
 
@@ -140,14 +138,13 @@ def _glob(query: Query) -> str:
     return f"*{escaped}*"
 
 
-@dataclass(frozen=True, slots=True)
-class LineFinder:
+class LineFinder(NamedTuple):
     """Finds fixed texts or regular expressions in texts as said."""
 
     patterns: tuple[re.Pattern[str], ...]
 
     @property
-    def count(self) -> int:
+    def wanted(self) -> int:
         """How many things there are to find."""
         return len(self.patterns)
 
@@ -191,8 +188,7 @@ def line_finder(query: Query) -> LineFinder:
 # What FTS5 can find of a pattern
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """Text that must stand in any match; an open end may be in the middle of a word."""
 
     text: str
@@ -211,18 +207,18 @@ def _prefilter(query: Query) -> tuple[Term, ...]:
 
 def _whole_words(piece: _Piece) -> Term | None:
     folded = fold(piece.text)
-    found = list(TOKEN.finditer(folded))
+    found = list(tokens(folded))
     prefix = False
-    if found and piece.open_right and found[-1].end() == len(folded):
-        prefix = not _UNSPACED.match(found[-1][0])
-    if found and piece.open_left and found[0].start() == 0 and not _UNSPACED.match(found[0][0]):
+    if found and piece.open_right and found[-1][1] == len(folded):
+        prefix = not is_unspaced(folded[-1])
+    if found and piece.open_left and found[0][0] == 0 and not is_unspaced(folded[0]):
         found.pop(0)
     if not found:
         return None
-    tokens = tuple(match[0] for match in found)
-    if prefix and len(tokens) == 1 and len(tokens[0]) < _SHORTEST_PREFIX:
+    words = tuple(folded[start:end] for start, end in found)
+    if prefix and len(words) == 1 and len(words[0]) < _SHORTEST_PREFIX:
         return None
-    return Term(piece.text, tokens, "", prefix)
+    return Term(piece.text, words, words, prefix)
 
 
 def _required(pattern: str) -> list[_Piece]:

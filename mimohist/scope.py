@@ -5,9 +5,8 @@ A filter that names nothing is an error here, never an empty result later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mimohist.errors import BadInput
 from mimohist.naming import sessions_named
@@ -23,8 +22,7 @@ GLOBAL = "global"
 """MiMo Code's and opencode's project id for every folder outside git: it says nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(NamedTuple):
     """What a search is confined to.
 
     `tags` are groups of tag tokens, of each group one must be there.  `low` and `high` bound the

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mimohist import candidates, scope
 from mimohist.answers import Answer, Hit, Mode, Query, Sort
@@ -12,8 +12,8 @@ from mimohist.candidates import Lookup, Row, by_rank
 from mimohist.columns import DEFAULT_KINDS, SIX, targets
 from mimohist.errors import BadInput
 from mimohist.hits import Texts, build
-from mimohist.query import Term, parse
-from mimohist.records import Kind
+from mimohist.kinds import Kind
+from mimohist.query import Term, parse, stands
 from mimohist.run import Run, allowed_texts
 from mimohist.snippets import Finder
 from mimohist.text import fold
@@ -74,8 +74,7 @@ def _may_widen(query: Query) -> bool:
     return not (query.strict or query.kinds or query.any_word) and query.mode is Mode.WORDS
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """Matching rows, copies folded, and how many there are in all (None: at least `known`)."""
 
     hits: tuple[Row, ...] = ()
@@ -118,7 +117,7 @@ def _hits(
         return found
     if any_word and len(run.terms) > 1:
         rows = any_of(run, kinds, floor)
-        found = replace(_fold(run, iter(rows), kinds), terms=run.terms)
+        found = _fold(run, iter(rows), kinds)
         run.note("any word", lookup(run, kinds, any_word=True).match, found.known, began)
         return found
     look = lookup(run, kinds)
@@ -174,14 +173,14 @@ def _holds(
     banned: tuple[Term, ...],
 ) -> bool:
     texts = [fold(text) for text in allowed_texts(run, row, kinds)]
-    if not all(any(_stands(run, term, text) for text in texts) for term in needed):
+    if not all(any(_stands(term, text) for text in texts) for term in needed):
         return False
-    return not any(run.finder.has(term, text) for term in banned for text in texts)
+    return not any(stands(term, text) for term in banned for text in texts)
 
 
-def _stands(run: Run, term: Term, folded: str) -> bool:
+def _stands(term: Term, folded: str) -> bool:
     # A single token may stand as a piece of a camelCase word; FTS5 has seen to that.
-    return run.finder.has(term, folded) or (term.exact and term.tokens[0] in folded)
+    return stands(term, folded) or (term.exact and term.tokens[0] in folded)
 
 
 def _best(run: Run, look: Lookup, kinds: tuple[Kind, ...]) -> Found:
@@ -315,7 +314,7 @@ def _by_coverage(
         if row.score < floor * best:
             continue
         texts = [fold(text) for text in allowed_texts(run, row, kinds)]
-        held = [term for term in run.terms if any(_stands(run, term, text) for text in texts)]
+        held = [term for term in run.terms if any(_stands(term, text) for text in texts)]
         if held:
             told = sum(worth.get(term, 0.0) for term in held) / sum(worth.values())
             covered.append(row._replace(score=row.score * told))
@@ -350,7 +349,7 @@ def _machine_hits(run: Run) -> int:
     if run.query.machine or run.query.mode is not Mode.WORDS:
         return 0
     began = run.clock()
-    other = replace(run, query=replace(run.query, machine=True, limit=0), cut_off=False)
+    other = replace(run, query=run.query._replace(machine=True, limit=0), cut_off=False)
     kinds = run.query.kinds or (*SIX, Kind.TITLE)
     count = len(_hits(other, kinds).hits)
     run.note("machine text", "the same words where -a looks", count, began)
@@ -361,7 +360,7 @@ def _elsewhere(run: Run) -> int:
     if run.scope.project is None or run.query.mode is not Mode.WORDS:
         return 0
     began = run.clock()
-    query = replace(run.query, everywhere=True, limit=0)
+    query = run.query._replace(everywhere=True, limit=0)
     other = replace(run, query=query, scope=scope.resolve(run.db, query), cut_off=False)
     count = len(_hits(other, run.query.kinds or (*SIX, Kind.TITLE)).hits)
     run.note("elsewhere", "the same words in all projects", count, began)
@@ -381,6 +380,6 @@ def matching(db: Connection, query: Query, clock: Callable[[], float]) -> Iterat
 
     Nothing widens here: what is counted is what was asked for.
     """
-    run = start(db, replace(query, limit=0, strict=True), clock)
+    run = start(db, query._replace(limit=0, strict=True), clock)
     found = _hits(run, asked_kinds(query), any_word=query.any_word)
     yield from found.hits

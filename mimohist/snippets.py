@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from mimohist.query import places
 from mimohist.text import printable, trace
 
 if TYPE_CHECKING:
@@ -27,35 +27,20 @@ class Spans(Protocol):
     """What finds something in a text as said."""
 
     @property
-    def count(self) -> int:
+    def wanted(self) -> int:
         """How many different things there are to find."""
 
     def spans(self, text: str) -> list[tuple[Span, int]]:
         """Give where they stand, in order, each place with the thing's number."""
 
 
-@dataclass(slots=True)
-class Finder:
-    """Finds terms in texts; compiles each pattern once."""
+class Finder(NamedTuple):
+    """Finds terms in texts."""
 
     terms: tuple[Term, ...]
-    _patterns: dict[str, re.Pattern[str]] = field(default_factory=dict)
-
-    def pattern(self, term: Term) -> re.Pattern[str]:
-        """Give the term's expression over folded text."""
-        found = self._patterns.get(term.pattern)
-        if found is None:
-            found = self._patterns[term.pattern] = re.compile(term.pattern)
-        return found
-
-    def has(self, term: Term, folded: str) -> bool:
-        """Whether a folded text has the term as a word (not only as a piece of one)."""
-        if term.literal not in folded:
-            return False
-        return self.pattern(term).search(folded) is not None
 
     @property
-    def count(self) -> int:
+    def wanted(self) -> int:
         """How many terms there are to find."""
         return len(self.terms)
 
@@ -64,22 +49,11 @@ class Finder:
         traced = trace(text)
         found: list[tuple[Span, int]] = []
         for number, term in enumerate(self.terms):
-            places = [traced.span(*place) for place in self._places(term, traced.folded)]
-            if not places and len(term.tokens) == 1 and term.tokens[0].isascii():
-                places = list(pieces_at(text, term.tokens[0], prefix=term.prefix))
-            found += [(place, number) for place in places]
+            spans = [traced.span(*place) for place in places(term, traced.folded)[:_MOST]]
+            if not spans and len(term.tokens) == 1 and term.tokens[0].isascii():
+                spans = list(pieces_at(text, term.tokens[0], prefix=term.prefix))
+            found += [(span, number) for span in spans]
         return sorted(found)
-
-    def _places(self, term: Term, folded: str) -> list[Span]:
-        if term.literal not in folded:
-            return []
-        places = []
-        for match in self.pattern(term).finditer(folded):
-            if match.end() > match.start():
-                places.append(match.span())
-            if len(places) == _MOST:
-                break
-        return places
 
 
 def pieces_at(text: str, token: str, *, prefix: bool) -> Iterator[Span]:
@@ -97,8 +71,7 @@ def pieces_at(text: str, token: str, *, prefix: bool) -> Iterator[Span]:
         yield match.span()
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(NamedTuple):
     """A stretch of a text, safe to print, on one line; `matches` are code-point ranges of it."""
 
     text: str

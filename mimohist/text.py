@@ -8,26 +8,85 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category, normalize
 
 from mimohist.alphabet import KINDRED, STEADY, UNKNOWN, UNSPACED
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ZERO = "\u200b"
 """ZERO WIDTH SPACE, which the tokenizer takes for a separator and nobody sees."""
 
-LETTER = rf"[^\W_{UNKNOWN}{UNSPACED}]"
-"""A character of a word that is written with spaces around it, as a regular expression."""
-
-TOKEN = re.compile(rf"[{UNSPACED}]|{LETTER}+")
-"""One token of a folded text, as the tokenizer sees it after `segment`."""
-
-_SEAM = re.compile(rf"(?<=[^\W_])(?=[{UNSPACED}])|(?<=[{UNSPACED}])(?=[^\W_])")
 _OWN = re.compile(f"{ZERO}({ZERO}?)")
-_STRANGE = re.compile(rf"[^\x00-\x7f{KINDRED}]")
-_RUN = re.compile(rf"(?s:.)?[^{STEADY}]+")
-_GLYPH = re.compile(rf"[^\x00-\x7f{KINDRED}\w\s]")
+
+
+# Expressions with thousands of characters in a class take milliseconds to compile, which a
+# search among plain texts need not pay.
+@cache
+def _seam() -> re.Pattern[str]:
+    return re.compile(rf"(?<=[^\W_])(?=[{UNSPACED}])|(?<=[{UNSPACED}])(?=[^\W_])")
+
+
+@cache
+def _strange() -> re.Pattern[str]:
+    return re.compile(rf"[^\x00-\x7f{KINDRED}]")
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    return re.compile(rf"(?s:.)?[^{STEADY}]+")
+
+
+@cache
+def _glyph() -> re.Pattern[str]:
+    return re.compile(rf"[^\x00-\x7f{KINDRED}\w\s]")
+
+
+@cache
+def _edges(ranges: str) -> tuple[str, ...]:
+    """Give the ends of a class's ranges in order: first, last, first, last, ..."""
+    pairs = re.findall(r"(.)(?:-(.))?", ranges, re.DOTALL)
+    found = [(first, last or first) for first, last in pairs]
+    return tuple(edge for pair in sorted(found) for edge in pair)
+
+
+def _is_in(char: str, ranges: str) -> bool:
+    edges = _edges(ranges)
+    place = bisect_right(edges, char)
+    return place % 2 == 1 or bool(place and edges[place - 1] == char)
+
+
+def is_unspaced(char: str) -> bool:
+    """Whether a character is a word by itself, of a script written without spaces."""
+    return char > "\u0e00" and _is_in(char, UNSPACED)
+
+
+def is_letter(char: str) -> bool:
+    """Whether a character of a folded text goes on with the word before it."""
+    if not char.isalnum():
+        return False
+    return char < "\u0e01" or not (_is_in(char, UNSPACED) or _is_in(char, UNKNOWN))
+
+
+def tokens(folded: str) -> Iterator[tuple[int, int]]:
+    """Give the range of each token of a folded text, as the tokenizer sees it after `segment`."""
+    start = None
+    for place, char in enumerate(folded):
+        if is_letter(char):
+            if start is None:
+                start = place
+            continue
+        if start is not None:
+            yield start, place
+            start = None
+        if is_unspaced(char):
+            yield place, place + 1
+    if start is not None:
+        yield start, len(folded)
+
 
 _LETTERS = str.maketrans(
     {"ı": "i", "ł": "l", "đ": "d", "ø": "o", "ŧ": "t", "ħ": "h", "ŋ": "n", "ƀ": "b", "ɨ": "i"}
@@ -56,7 +115,7 @@ def segment(text: str) -> str:
     """Put U+200B between characters of scripts without spaces, doubling those already there."""
     if text.isascii():
         return text
-    return _SEAM.sub(ZERO, text.replace(ZERO, ZERO + ZERO))
+    return _seam().sub(ZERO, text.replace(ZERO, ZERO + ZERO))
 
 
 def said(stored: str) -> str:
@@ -68,10 +127,10 @@ def said(stored: str) -> str:
 
 def folded(text: str) -> str | None:
     """Give the segmented folded form to be indexed, or None where the tokenizer folds alike."""
-    if text.isascii() or not _STRANGE.search(text):
+    if text.isascii() or not _strange().search(text):
         return None
     # The tokenizer takes symbols younger than its tables for letters; they make no word.
-    return segment(_GLYPH.sub(" ", fold(text)))
+    return segment(_glyph().sub(" ", fold(text)))
 
 
 _CAMEL = re.compile(r"[a-z][A-Z]")
@@ -110,7 +169,7 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return _RUN.sub(lambda run: _fold_run(run[0]), text.lower())
+    return _run().sub(lambda run: _fold_run(run[0]), text.lower())
 
 
 @lru_cache(maxsize=4096)
@@ -167,8 +226,7 @@ def _is_dropped(char: str) -> bool:
     return not any(first <= point <= last for first, last in _MARKED)
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """A folded text and where each of its characters came from.
 
     `starts` are the positions in the folded text where a stretch begins, `origins` the
@@ -213,7 +271,7 @@ def trace(text: str) -> Trace:
         out.append(piece)
         length += len(piece)
 
-    for run in _RUN.finditer(text):
+    for run in _run().finditer(text):
         stretch(at, text[at : run.start()].lower(), 0)
         at = run.start()
         for glyph in _glyphs(run[0]):

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"words": "alphabet answers errors records schema text"},
+    {"words": "alphabet answers contexts errors kinds records schema text"},
     {
         "index": "store store_*",
         "query": "query",

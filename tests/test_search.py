@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ask(db: sqlite3.Connection, *words: str, **fields: Any) -> Answer:  # noqa: ANN401
-    return search(db, replace(Query(words=words), **fields), time.monotonic)
+    return search(db, Query(words=words)._replace(**fields), time.monotonic)
 
 
 def bodies(db: sqlite3.Connection, *words: str, **fields: Any) -> list[str]:  # noqa: ANN401
