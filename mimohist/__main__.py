@@ -11,8 +11,6 @@ import os
 import signal
 import sys
 
-from mimohist import __version__
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -47,10 +45,6 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    if sys.argv[1:] == ["--version"]:
-        # As Typer would print it, without importing Typer.
-        sys.stdout.write(f"mimohist {__version__}\n")
-        return 0
     from mimohist.cli import main as run  # after the garbage collector is off
 
     return run()
