@@ -24,7 +24,8 @@ class Part:
     line; `output` is what the tool gave back, or its error text.  `cut` is
     machine text that stood inside `body` and was taken out of it.
     `at` is when the part was made (epoch milliseconds).
-    `compacted` says that the source itself has trimmed or blanked this text.
+    `compacted` says that the source itself has trimmed or blanked this text: what was
+    stored before is fuller and stays; a blank one that was never stored is not.
     """
 
     id: str

@@ -29,6 +29,7 @@ CREATE TABLE root(
   stamp TEXT NOT NULL DEFAULT '',
   memory TEXT NOT NULL DEFAULT '',
   time_read INTEGER,
+  time_verified INTEGER,
   error TEXT,
   gone INTEGER NOT NULL DEFAULT 0,
   skipped INTEGER NOT NULL DEFAULT 0,

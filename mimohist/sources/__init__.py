@@ -57,12 +57,14 @@ class Reading:
     what is stored beside them is gone from the source; otherwise they are to be
     added or replaced.  `messages` is lazy: a bad record comes as `Skipped`; a `Mark`
     says that everything before it can be committed and need not be read again.
-    A record is given once; a part given again replaces the earlier one.
+    A part given again replaces the earlier one.  `entire` says that each message comes
+    with all of its parts, so that what is stored beside them is gone.
     """
 
     session: Session
     messages: Iterator[Message | Skipped | Mark]
     whole: bool = True
+    entire: bool = True
 
 
 class Source(Protocol):
