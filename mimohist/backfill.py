@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from sqlite3 import Connection
 
-    from mimohist.sources import Candidate, Reading, Source, Survey
+    from mimohist.sources.source import Candidate, Reading, Source, Survey
 
 BATCH = 4_000_000
 """How many characters of text one transaction holds, about; a session is one at the least."""

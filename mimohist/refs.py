@@ -54,7 +54,7 @@ def parse(text: str) -> tuple[Ref, ...]:
     raise BadInput(f"not a reference: {text!r} ({hint})")
 
 
-def format(source: str, session: str, message: str | None = None) -> str:  # noqa: A001
+def format(source: str, session: str, message: str | None = None) -> str:
     """Write the ref of a message, or of a session; no component may be empty."""
     components = (source, session) if message is None else (source, session, message)
     return "/".join(map(_encode, components))

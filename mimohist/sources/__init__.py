@@ -1,103 +1,23 @@
 """Where sessions come from: one module a source, all of one shape.
 
-To add a source, write a module with a class of the shape of `Source` and a function
-`find`, and name it in `ALL`.  See `Source` for what the index expects.
+To add a source, write a module with a class of the shape of `source.Source` and a function
+`find`, and name it in `ALL`.  A module whose sources are dear to load may also have `glance`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from mimohist.records import Mark, Message, Session, Skipped
+    from mimohist.sources.source import Candidate, Reading, Source, Survey
 
+    Finder = Callable[[Mapping[str, str], Path, Sequence[Path]], Iterator[Source]]
 
-class Candidate(NamedTuple):
-    """A session that exists at its source and may have changed.
-
-    `key` names it within its root (a session id, a file's path below the root);
-    `stamp` differs when the session does; `at` is its last activity (epoch
-    milliseconds), by which the newest is read first.
-    """
-
-    key: str
-    stamp: str
-    at: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """One cheap look over a root.
-
-    `candidates` are the sessions that may have changed since `memory` was made, all
-    of them when it was empty; `present` holds the keys of every session there is, or
-    None when nobody looked; `memory` is what to give the next survey once all
-    candidates are stored; `identity` differs when the database was replaced;
-    `alive` is False when what is there cannot prove a deletion (a file that vanished
-    may be retention clean-up).
-    """
-
-    candidates: tuple[Candidate, ...]
-    present: frozenset[str] | None
-    memory: str
-    identity: str
-    alive: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What `load` gives: the session's header and its messages as they are read.
-
-    `whole` says that the parts among `messages` are all that the session has, so
-    what is stored beside them is gone from the source; otherwise they are to be
-    added or replaced.  `messages` is lazy: a bad record comes as `Skipped`; a `Mark`
-    says that everything before it can be committed and need not be read again.
-    A part given again replaces the earlier one.  `entire` says that each message comes
-    with all of its parts, so that what is stored beside them is gone.
-    """
-
-    session: Session
-    messages: Iterator[Message | Skipped | Mark]
-    whole: bool = True
-    entire: bool = True
-
-
-class Source(Protocol):
-    """One root of one program's sessions: a database, or a folder of transcripts.
-
-    Methods raise `SourceError` when the root cannot be had.  Nothing is ever
-    written beside or into it.
-    """
-
-    name: str
-    root: Path
-
-    def stamp(self) -> str:
-        """Tell, by `stat` alone, what the root looks like; equal stamps: nothing changed."""
-
-    def survey(self, memory: str) -> Survey:
-        """Look for what changed since `memory`, the text of an earlier survey or ""."""
-
-    def load(self, candidate: Candidate, mark: str) -> Reading:
-        """Read one session, from `mark` on where the source can ("": from the start).
-
-        Raises `LookupError` when the session is gone since the survey.
-        """
-
-    def peek(self, session: str, messages: Sequence[str]) -> Iterator[Message]:
-        """Give the named messages of a session as they are now, unindexed states included.
-
-        A source that cannot do so cheaply gives nothing.
-        """
-
-
-Finder = Callable[[Mapping[str, str], "Path", Sequence["Path"]], Iterator[Source]]
-"""`find(environ, home, roots)`: the roots that exist; `roots` are the configured extra ones."""
+__all__ = ("ALL", "RESUME", "Candidate", "Reading", "Source", "Survey", "find", "glance")
 
 ALL = ("mimo",)
 """The sources in the order in which they are asked; each is a module of this package."""
@@ -106,15 +26,28 @@ RESUME: Mapping[str, tuple[str, ...]] = {"mimo": ("mimo", "-s")}
 """The command that reopens a session in its own program, the session's id to be added."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search for sources gave: those there are, and why others were passed over."""
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the module holds
+    """Give the classes of `source`, which a search that reads nothing need not load."""
+    if name in __all__:
+        return getattr(import_module("mimohist.sources.source"), name)
+    raise AttributeError(name)
 
-    sources: tuple[Source, ...] = ()
-    passed: tuple[tuple[str, str], ...] = field(default=())
+
+def find(
+    name: str, environ: Mapping[str, str], home: Path, roots: Sequence[Path]
+) -> Iterator[Source]:
+    """Give the roots of one source that there are; `roots` are the configured extra ones."""
+    finder: Finder = import_module(f"mimohist.sources.{name}").find
+    return finder(environ, home, roots)
 
 
-def finder(name: str) -> Finder:
-    """Load one source's module and give its `find`."""
-    found: Finder = import_module(f"mimohist.sources.{name}").find
-    return found
+def glance(
+    name: str, environ: Mapping[str, str], home: Path, roots: Sequence[Path]
+) -> Iterator[tuple[Path, str]]:
+    """Give each root of one source with its stamp, as cheaply as the source can."""
+    module = import_module(f"mimohist.sources.{name}")
+    if hasattr(module, "glance"):
+        yield from module.glance(environ, home, roots)
+    else:
+        for one in module.find(environ, home, roots):
+            yield one.root, one.stamp()

@@ -29,8 +29,8 @@ import json
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mimohist.sources import Candidate
 from mimohist.sources import sqlite as database
+from mimohist.sources.source import Candidate
 
 if TYPE_CHECKING:
     from sqlite3 import Connection

@@ -14,42 +14,17 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mimohist.errors import SourceError
+from mimohist.sources.stamps import beside, reason, size_and_time, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 BUSY_MS = 5_000
 """How long to wait for another program that holds a lock, as MiMo Code itself does."""
-
-
-def stamp(path: Path) -> str:
-    """Tell by `stat` what a database looks like; any commit or checkpoint changes it.
-
-    An empty `-wal` counts as none.  Raises `SourceError` when the file cannot be looked at.
-    """
-    try:
-        main = path.stat()
-    except OSError as error:
-        raise SourceError(f"{path}: {_reason(error)}") from error
-    parts = [main.st_dev, main.st_ino, main.st_size, main.st_mtime_ns]
-    wal = _size_and_time(_beside(path, "-wal"))
-    return " ".join(map(str, [*parts, *(wal or ())]))
-
-
-def _size_and_time(path: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return (found.st_ino, found.st_size, found.st_mtime_ns) if found.st_size else None
-
-
-def _beside(path: Path, suffix: str) -> str:
-    return f"{path}{suffix}"
 
 
 @contextmanager
@@ -80,9 +55,9 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _how(path: Path) -> str:
-    if not _size_and_time(_beside(path, "-wal")):
+    if not size_and_time(beside(path, "-wal")):
         return "mode=ro&immutable=1"
-    if os.path.exists(_beside(path, "-shm")) or os.name != "posix":
+    if Path(beside(path, "-shm")).exists() or os.name != "posix":
         return "mode=ro"
     return "mode=ro&vfs=unix-none"
 
@@ -92,16 +67,12 @@ def _refuse_what_is_none(path: Path) -> None:
         with path.open("rb") as file:
             head = file.read(16)
     except OSError as error:
-        raise SourceError(f"{path}: {_reason(error)}") from error
+        raise SourceError(f"{path}: {reason(error)}") from error
     if not head:
-        if not _size_and_time(_beside(path, "-wal")):
+        if not size_and_time(beside(path, "-wal")):
             raise SourceError(f"{path}: the file is empty")
     elif head != b"SQLite format 3\0":
         raise SourceError(f"{path}: not an SQLite database")
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def _explained(error: sqlite3.Error) -> str:

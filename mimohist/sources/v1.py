@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mimohist.errors import SourceError
 from mimohist.records import Machine, Mark, Message, Part, Session, Skipped
-from mimohist.sources import Candidate, Reading, Survey
 from mimohist.sources import sqlite as database
 from mimohist.sources.changes import Changes
 from mimohist.sources.parts import error_of, own_time, part_of, usage_of
+from mimohist.sources.source import Candidate, Reading, Survey
+from mimohist.sources.stamps import stamp
 from mimohist.text import clean
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class V1:
 
     def stamp(self) -> str:
         """Tell by `stat` what the database and its `-wal` look like."""
-        return database.stamp(self.root)
+        return stamp(self.root)
 
     def survey(self, memory: str) -> Survey:
         """Look for sessions that changed; see `changes.Changes` for how and how surely."""
