@@ -8,6 +8,7 @@ from mimohist.errors import BadInput, NotFound
 from mimohist.refs import Ref, parse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from sqlite3 import Connection
 
 
@@ -97,3 +98,19 @@ def _only_one(text: str, rows: list[tuple[int, str, str]]) -> list[tuple[int, st
         some = " ".join(ids[:4]) + (" ..." if len(ids) > 4 else "")  # noqa: PLR2004
         raise BadInput(f"{text} names {len(ids)} sessions: {some}; give more of one")
     return rows
+
+
+def short_ids(db: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Give for each session id the shortest end of it, of 8 or more, that names it alone."""
+    found = {}
+    for id in set(ids):
+        for length in (8, 12, 16, 20):
+            (count,) = db.execute(
+                "SELECT count(DISTINCT session_id) FROM session"
+                " WHERE substr(session_id, -:length) = :end",
+                {"length": length, "end": id[-length:]},
+            ).fetchone()
+            if count <= 1:
+                found[id] = id[-length:]
+                break
+    return found

@@ -60,9 +60,7 @@ def reindex(db: Connection) -> int:
 
 
 def _hashsize(db: Connection, size: int) -> None:
-    db.execute(
-        "INSERT INTO history_fts_idx(history_fts_idx, rank) VALUES ('hashsize', ?)", (size,)
-    )
+    db.execute("INSERT INTO history_fts_idx(history_fts_idx, rank) VALUES ('hashsize', ?)", (size,))
 
 
 def _reorder(db: Connection, table: str) -> None:

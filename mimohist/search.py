@@ -194,7 +194,8 @@ def _best(run: Run, look: Lookup, kinds: tuple[Kind, ...]) -> Found:
         full = part.full
         distinct = {row.copy for row in part.rows}
         for row in verified(run, iter(part.rows), kinds):
-            kept.setdefault(row.copy, row)
+            # Of copies the first one said is shown: a fork's come later.
+            kept[row.copy] = min(kept.get(row.copy, row), row, key=lambda one: one.at)
             if limit and len(kept) >= limit * 3 and not (sure and run.query.exact):
                 break
         else:

@@ -1,0 +1,117 @@
+"""SQL asked of the index: read only for certain, ended after a time, its errors explained."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mimohist.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+VIEWS = {
+    "sources": "one row a root: a database or folder of a program's sessions",
+    "projects": "one row a directory that sessions ran in",
+    "sessions": "one row a session",
+    "messages": "one row a message; times are epoch milliseconds, cost is US dollars",
+    "parts": "one row a part; input and output of a tool call apart, text otherwise",
+}
+
+_REFUSED = frozenset(
+    {sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_CREATE_TEMP_TABLE}
+)
+_STEPS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The columns of an answer and its rows, which are read as they are taken."""
+
+    columns: Sequence[str]
+    rows: Iterator[tuple[Any, ...]]
+
+
+def ask(
+    db: sqlite3.Connection, sql: str, values: Mapping[str, str], late: Callable[[], bool]
+) -> Result:
+    """Run one statement that only reads.
+
+    `late` is asked now and then and ends the query.  Raises `BadInput` for SQL that cannot
+    be run, that writes, or that takes too long.
+    """
+    db.set_authorizer(_authorize)
+    db.set_progress_handler(lambda: int(late()), _STEPS)
+    try:
+        cursor = db.execute(sql, {name: value for name, value in values.items()})
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise BadInput(_explained(error)) from error
+    columns = [column[0] for column in cursor.description or ()]
+    return Result(columns, _rows(cursor))
+
+
+def _rows(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+    try:
+        yield from cursor
+    except sqlite3.Error as error:
+        raise BadInput(_explained(error)) from error
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_others: str | None) -> int:
+    if action in _REFUSED:
+        return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_PRAGMA and second is not None and not _harmless(first):
+        return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_FUNCTION and second in ("load_extension", "fts3_tokenizer"):
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK
+
+
+def _harmless(pragma: str | None) -> bool:
+    return pragma is not None and pragma.lower() in {
+        "table_info",
+        "table_xinfo",
+        "index_list",
+        "index_info",
+        "data_version",
+    }
+
+
+def _explained(error: Exception) -> str:
+    text = str(error)
+    if text == "interrupted":
+        return "the query took too long; narrow it, or give it more with --timeout SECONDS"
+    if "readonly" in text or "not authorized" in text or "prohibited" in text:
+        return f"only reading is allowed here ({text})"
+    if "You did not supply a value for binding" in text:
+        name = text.rsplit(":", 1)[-1].strip().rstrip(".")
+        return f"the query needs a value: -P {name}=VALUE"
+    if "no such table" in text or "no such column" in text:
+        return f"{text}; `mimohist sql` lists the views and their columns"
+    return f"cannot run this SQL: {text}"
+
+
+def columns_of(db: sqlite3.Connection, view: str) -> list[str]:
+    """Give the names of a view's columns."""
+    return [name for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (view,))]
+
+
+def named_queries(folder: Path) -> dict[str, tuple[str, str]]:
+    """Give the named queries, (what it answers, its SQL); those in `folder` shadow ours."""
+    found: dict[str, tuple[str, str]] = {}
+    ours = resources.files("mimohist") / "queries"
+    for file in sorted(ours.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".sql"):
+            found[file.name.removesuffix(".sql")] = _described(file.read_text("utf-8"))
+    if folder.is_dir():
+        for path in sorted(folder.glob("*.sql")):
+            found[path.stem] = _described(path.read_text("utf-8", "replace"))
+    return found
+
+
+def _described(sql: str) -> tuple[str, str]:
+    first = next((line for line in sql.splitlines() if line.startswith("--")), "")
+    return first.lstrip("- ").strip(), sql

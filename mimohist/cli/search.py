@@ -1,0 +1,272 @@
+"""`mimohist search`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mimohist import refs, store
+from mimohist.answers import Answer, Mode, Query, Sort
+from mimohist.cli import options as o
+from mimohist.cli import setting
+from mimohist.cli.fresh import freshened
+from mimohist.errors import BadInput
+from mimohist.search import matching
+from mimohist.search import search as find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from sqlite3 import Connection
+
+    from mimohist.config import Config
+
+HELP = """Find messages by their words, best match first.
+
+\b
+  mimohist search fts5 tokenizer
+  mimohist search '"database is locked"' -k tool_error --since 2w
+  mimohist search 连接池 -g --json
+
+Inside a project that is known only its sessions are searched; -g searches all.
+"""
+
+
+def search(
+    words: o.Words,
+    any_word: o.AnyWord = False,
+    without: o.Without = None,
+    fts: o.Fts = False,
+    regex: o.Regex = False,
+    fixed: o.Fixed = False,
+    ignore_case: o.IgnoreCase = False,
+    source: o.Sources = None,
+    project: o.Projects = None,
+    everywhere: o.Everywhere = False,
+    session: o.Sessions = None,
+    kind: o.Kinds = None,
+    tool: o.Tools = None,
+    agent: o.Agents = None,
+    since: o.Since = None,
+    until: o.Until = None,
+    machine: o.Machine = False,
+    sort: o.Sort = o.Order.RANK,
+    limit: o.Limit = None,
+    exact: o.Exact = False,
+    strict: o.Strict = False,
+    sessions: o.ListSessions = False,
+    ids: o.Ids = False,
+    paths: o.Paths = False,
+    count: o.Count = False,
+    quiet: o.Quiet = False,
+    explain: o.Explain = False,
+    no_refresh: o.NoRefresh = False,
+    as_format: o.AsFormat = o.Format.AUTO,
+    as_json: o.Json = False,
+    null: o.Null = False,
+    color: o.Colors = o.Color.AUTO,
+    db: o.Db = None,
+) -> int:
+    """Answer one search; the flags are explained in `options`."""
+    found = setting.settings(db)
+    lists = {"-l": sessions, "--ids": ids, "--paths": paths, "-c": count, "-q": quiet}
+    chosen = [flag for flag, given in lists.items() if given]
+    if len(chosen) > 1:
+        raise BadInput(f"{chosen[0]} and {chosen[1]} exclude each other; give one")
+    query = Query(
+        words=tuple(words),
+        mode=_mode(fts=fts, regex=regex, fixed=fixed),
+        any_word=any_word,
+        without=tuple(without or ()),
+        ignore_case=ignore_case,
+        kinds=setting.kinds(kind),
+        default_kinds=found.kinds,
+        sources=tuple(source or ()),
+        projects=tuple(os.path.realpath(Path(one).expanduser()) for one in project or ()),
+        sessions=tuple(session or ()),
+        tools=tuple(tool or ()),
+        agents=tuple(agent or ()),
+        since=setting.moment(since, end=False),
+        until=setting.moment(until, end=True),
+        here=None if everywhere else _here(),
+        home=str(Path(os.environ.get("HOME", "/")).resolve()),
+        everywhere=everywhere,
+        machine=machine,
+        sort=Sort(sort.value),
+        limit=found.limit if limit is None else limit,
+        strict=strict or bool(chosen),
+        exact=exact or count,
+    )
+    form = setting.form(as_format.value, json=as_json)
+    _check(query)
+    with freshened(found, refresh=not no_refresh) as reader:
+        if chosen:
+            return _listed(reader, query, chosen[0], form, "\0" if null else "\n", limit)
+        answer = find(reader, query, setting.CLOCKS[1])
+        if found.redact:
+            from mimohist.redact import redacted_answer
+
+            answer = redacted_answer(answer)
+        _print(reader, answer, form, "\0" if null else "\n", color.value)
+        _explain(reader, query, answer, found, form, steps=explain)
+    return 0 if answer.hits else 1
+
+
+def _mode(*, fts: bool, regex: bool, fixed: bool) -> Mode:
+    given = [mode for mode, on in ((Mode.FTS, fts), (Mode.REGEX, regex), (Mode.FIXED, fixed)) if on]
+    if len(given) > 1:
+        raise BadInput("--fts, -e and -F exclude each other; give one")
+    return given[0] if given else Mode.WORDS
+
+
+def _here() -> str | None:
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None
+
+
+def _check(query: Query) -> None:
+    """Refuse what cannot be understood before anything is read or built."""
+    if not any(word.strip() for word in query.words):
+        raise BadInput('nothing to search for; give a word, or a "phrase" in quotes')
+    if query.ignore_case and query.mode not in (Mode.REGEX, Mode.FIXED):
+        raise BadInput("-i goes with -e or -F; other searches ignore case anyway")
+    if query.mode is not Mode.WORDS and query.without:
+        raise BadInput("--not goes with words; in --fts write NOT")
+
+
+def _print(reader: Connection, answer: Answer, form: str, end: str, color: str) -> None:
+    if form == "human":
+        from mimohist.naming import short_ids
+        from mimohist.render import human
+
+        paper = human.console(sys.stdout, color=setting.colored(color), width=setting.width())
+        human.hits(paper, answer, short_ids(reader, (hit.session_id for hit in answer.hits)))
+    elif form == "json":
+        from mimohist.render import json
+
+        setting.write(json.hits(answer))
+    else:
+        from mimohist.render import plain
+
+        setting.write(plain.hits(answer), end)
+
+
+# The short answers
+
+
+def _listed(
+    reader: Connection, query: Query, flag: str, form: str, end: str, limit: int | None
+) -> int:
+    if flag == "-q":
+        query = query._replace(sort=Sort.NEWEST)
+    rows = matching(reader, query, setting.CLOCKS[1])
+    if flag == "-q":
+        return 0 if next(rows, None) else 1
+    if flag == "-c":
+        count = sum(1 for _ in rows)
+        sys.stdout.write(f"{count}\n")
+        return 0 if count else 1
+    lines = _sessions(reader, rows, form) if flag == "-l" else _names(reader, rows, flag)
+    distinct = iter(dict.fromkeys(lines))
+    wanted = (line for line, _ in zip(distinct, range(limit or sys.maxsize), strict=False))
+    return 0 if setting.write(wanted, end) else 1
+
+
+def _names(reader: Connection, rows: Iterator[tuple[object, ...]], flag: str) -> Iterator[str]:
+    sql = (
+        "SELECT r.source, s.session_id, m.message_id, s.path FROM history_fts h"
+        " JOIN session s ON s.id = h.session JOIN root r ON r.id = h.root"
+        " LEFT JOIN message m ON m.id = h.message WHERE h.id = ?"
+    )
+    for row in rows:
+        source, session, message, path = reader.execute(sql, (row[0],)).fetchone()
+        if flag == "--paths":
+            yield path
+        else:
+            yield refs.format(source, session, message)
+
+
+def _sessions(reader: Connection, rows: Iterator[tuple[object, ...]], form: str) -> Iterator[str]:
+    from mimohist.render.json import line
+    from mimohist.render.moments import utc
+    from mimohist.render.plain import cell
+
+    sql = (
+        "SELECT r.source, s.session_id, s.time_created, p.directory, s.title FROM history_fts h"
+        " JOIN session s ON s.id = h.session JOIN project p ON p.id = s.project"
+        " JOIN root r ON r.id = h.root WHERE h.id = ?"
+    )
+    for row in rows:
+        source, session, at, project, title = reader.execute(sql, (row[0],)).fetchone()
+        ref = refs.format(source, session)
+        if form == "json":
+            yield line({"ref": ref, "at": utc(at), "project": project, "title": title})
+        elif form == "human":
+            yield "  ".join((ref, utc(at)[:10], cell(title)))
+        else:
+            yield ref
+
+
+# What must be said
+
+
+def _explain(
+    reader: Connection, query: Query, answer: Answer, found: Config, form: str, *, steps: bool
+) -> None:
+    if steps:
+        for step in answer.steps:
+            number = "" if step.found is None else f"  {step.found}"
+            setting.say(f"{step.seconds * 1000:8.1f} ms  {step.name}: {step.detail}{number}")
+    built = store.default_kinds_of(reader)
+    if built and set(built.split(",")) != set(map(str, found.index_kinds)):
+        setting.say(
+            "mimohist: the index was built for other kinds; `mimohist reindex` changes that"
+        )
+    if answer.hits:
+        _about_hits(query, answer, form)
+    elif form != "json" or sys.stderr.isatty():
+        _about_nothing(query, answer)
+
+
+def _about_hits(query: Query, answer: Answer, form: str) -> None:
+    if answer.widened == "kinds":
+        setting.say("mimohist: nothing in what was said and called; these are from all kinds")
+    elif answer.widened == "any":
+        setting.say("mimohist: nothing has all the words; these have some of them")
+    if answer.cut_off:
+        setting.say("mimohist: the time was up; older texts were not read")
+    if form != "human" or not sys.stdout.isatty():
+        return
+    shown = len(answer.hits)
+    total = f"more than {answer.known - 1}" if answer.total is None else str(answer.total)
+    where = f" in {answer.scope} (-g for all)" if answer.scope else ""
+    count = (
+        f"{shown} of {total} hits" if total != str(shown) else f"{shown} hit{'s' * (shown != 1)}"
+    )
+    setting.say(f"\n{count}{where}; mimohist around {_short_ref(answer)}")
+
+
+def _short_ref(answer: Answer) -> str:
+    hit = answer.hits[0]
+    return hit.message_id or hit.ref
+
+
+def _about_nothing(query: Query, answer: Answer) -> None:
+    where = f" of {answer.scope}" if answer.scope else ""
+    count = f"{answer.sessions} session{'s' * (answer.sessions != 1)}{where}"
+    fresh = ""
+    if answer.fresh is not None:
+        from datetime import datetime
+
+        at = datetime.fromtimestamp(answer.fresh / 1000).astimezone()
+        fresh = f", read {at:%Y-%m-%d %H:%M}"
+    setting.say(f"mimohist: nothing found in {count}{fresh}")
+    if answer.cut_off:
+        setting.say("mimohist: the time was up; older texts were not read")
+    if answer.elsewhere:
+        setting.say(f"mimohist: {answer.elsewhere} in other projects; -g shows them")
+    if answer.machine_hits:
+        setting.say(f"mimohist: {answer.machine_hits} in what harnesses put in; -a shows them")

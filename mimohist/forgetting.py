@@ -1,0 +1,106 @@
+"""Something removed from the index for good, so that no backfill brings it back.
+
+Only its id is remembered.  The full-text table keeps words of removed rows until it is
+optimized (FTS5 in SQLite 3.40 does so even with `secure-delete`), free pages keep texts until the
+file is written anew, and so does the `-wal`: all three are seen to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mimohist.store_rows import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from sqlite3 import Connection
+
+    from mimohist.naming import Named
+
+
+class Doomed(NamedTuple):
+    """What is to be forgotten: ids of parts, messages, sessions, each with its source."""
+
+    level: str
+    source: str
+    id: str
+    row: int
+    parts: int
+
+
+def doomed(db: Connection, named: Sequence[Named], *, copies: bool) -> list[Doomed]:
+    """Give what forgetting these messages and sessions removes, with `copies` wherever it stands."""
+    found: dict[tuple[str, int], Doomed] = {}
+    for one in named:
+        for item in _one(db, one):
+            found[item.level, item.row] = item
+            if copies:
+                found |= {(copy.level, copy.row): copy for copy in _copies(db, item)}
+    return list(found.values())
+
+
+def _one(db: Connection, named: Named) -> list[Doomed]:
+    if named.message is None:
+        source, id, parts = db.execute(
+            "SELECT r.source, s.session_id,"
+            " (SELECT count(*) FROM history_fts h WHERE h.session = s.id)"
+            " FROM session s JOIN root r ON r.id = s.root WHERE s.id = ?",
+            (named.session,),
+        ).fetchone()
+        return [Doomed("session", source, id, named.session, parts)]
+    source, id, parts = db.execute(
+        "SELECT r.source, m.message_id,"
+        " (SELECT count(*) FROM history_fts h WHERE h.message = m.id)"
+        " FROM message m JOIN session s ON s.id = m.session JOIN root r ON r.id = s.root"
+        " WHERE m.id = ?",
+        (named.message,),
+    ).fetchone()
+    return [Doomed("message", source, id, named.message, parts)]
+
+
+def _copies(db: Connection, item: Doomed) -> list[Doomed]:
+    column = "message" if item.level == "message" else "session"
+    rows = db.execute(
+        f"SELECT DISTINCT r.source, c.part_id, c.id FROM history_fts h"
+        f" JOIN history_fts c ON c.copy = h.copy AND c.{column} <> h.{column}"
+        f" JOIN root r ON r.id = c.root WHERE h.{column} = ? AND h.kind <> 'title'",
+        (item.row,),
+    )
+    return [Doomed("part", source, part, row, 1) for source, part, row in rows]
+
+
+def forget(db: Connection, items: Sequence[Doomed]) -> int:
+    """Remove these for good; give how many parts went.
+
+    `db` comes from `store.open_writer` and is held under `store.lock`.
+    """
+    count = 0
+    db.execute("PRAGMA secure_delete = ON")
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        writer = Writer(db, 0, "", frozenset())
+        for item in items:
+            db.execute(
+                "INSERT OR IGNORE INTO forgotten(source, level, id) VALUES (?, ?, ?)",
+                (item.source, item.level, item.id),
+            )
+            count += _remove(db, writer, item)
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("INSERT INTO history_fts_idx(history_fts_idx) VALUES ('optimize')")
+    db.execute("VACUUM")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return count
+
+
+def _remove(db: Connection, writer: Writer, item: Doomed) -> int:
+    if item.level == "session":
+        return writer.remove_session(item.row)
+    column = "message" if item.level == "message" else "id"
+    rows = db.execute(f"SELECT id FROM history_fts WHERE {column} = ?", (item.row,)).fetchall()
+    count = writer.remove(row for (row,) in rows)
+    if item.level == "message":
+        db.execute("DELETE FROM message WHERE id = ?", (item.row,))
+    return count
