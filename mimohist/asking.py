@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mimohist.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 VIEWS = {
     "sources": "one row a root: a database or folder of a program's sessions",
@@ -46,7 +46,7 @@ def ask(
     db.set_authorizer(_authorize)
     db.set_progress_handler(lambda: int(late()), _STEPS)
     try:
-        cursor = db.execute(sql, {name: value for name, value in values.items()})
+        cursor = db.execute(sql, dict(values))
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise BadInput(_explained(error)) from error
     columns = [column[0] for column in cursor.description or ()]

@@ -106,8 +106,9 @@ Event = Began | Stored | Unreadable | Removed | Vanished | Failed | Ended
 class Options:
     """How to run: kinds to store, when to stop, how sure to be.
 
-    `verify` compares everything, `daily` does so where a day has passed since; `accept_deletions` removes what vanished; `since` (epoch ms)
-    leaves out sessions not active after it.
+    `verify` compares everything, `daily` does so where a day has passed since.
+    `accept_deletions` removes what vanished; `since` (epoch ms) leaves out sessions not
+    active after it.
     """
 
     kinds: frozenset[Kind] = SIX

@@ -40,7 +40,7 @@ class IndexUnusable(MimohistError):
 
 
 class SourceError(MimohistError):
-    """A source cannot be had: missing, unreadable, locked for too long, corrupt, or of unknown shape."""
+    """A source cannot be had: missing, unreadable, locked too long, corrupt, of unknown shape."""
 
 
 class Busy(MimohistError):

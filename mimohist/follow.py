@@ -78,8 +78,9 @@ def _run(
                     if writer.in_transaction:
                         writer.execute("ROLLBACK")
                     writer.close()
-            return
         except Busy:
             if options.stop():
                 return
             clockwork.sleep(PAUSE)
+        else:
+            return

@@ -29,7 +29,7 @@ class Doomed(NamedTuple):
 
 
 def doomed(db: Connection, named: Sequence[Named], *, copies: bool) -> list[Doomed]:
-    """Give what forgetting these messages and sessions removes, with `copies` wherever it stands."""
+    """Give what forgetting these messages and sessions removes, with `copies` all of a text."""
     found: dict[tuple[str, int], Doomed] = {}
     for one in named:
         for item in _one(db, one):

@@ -219,7 +219,7 @@ ON CONFLICT(block) DO UPDATE SET low = min(low, excluded.low), high = max(high, 
 
 
 def said(column: str) -> str:
-    """SQL for a stored text as it was said, the separators of `text.segment` taken out."""
+    """Write SQL for a stored text as it was said, without the separators of `text.segment`."""
     own = "char(64976)"
     zero = "char(8203)"
     return (

@@ -7,7 +7,6 @@ import sqlite3
 import time
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mimohist import schema
@@ -15,6 +14,7 @@ from mimohist.errors import Busy, IndexUnusable, NoIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _BUSY_MS = 30_000
 _CACHE_KIB = 64 * 1024

@@ -58,7 +58,7 @@ def app(verbs: Sequence[str]) -> typer.Typer:
 
 def _top(
     context: typer.Context,
-    version: Annotated[  # noqa: FBT002 - Typer reads flags this way
+    version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
     ] = False,
 ) -> None:
@@ -84,13 +84,13 @@ def main() -> int:
     verbs = [asked] if asked else [] if bare and not completing else list(VERBS)
     made = app(verbs)
     if completing:
-        import typer.completion
+        from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        typer.completion.completion_init()
+        completion_init()
     return _run(made, arguments)
 
 
-def _run(made: typer.Typer, arguments: list[str]) -> int:
+def _run(made: typer.Typer, arguments: list[str]) -> int:  # noqa: PLR0911 - one an error
     try:
         status = made(arguments, prog_name="mimohist", standalone_mode=False)
     except MimohistError as error:
@@ -102,7 +102,7 @@ def _run(made: typer.Typer, arguments: list[str]) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _failed(f"{name}{(error.strerror or str(error)).lower()}", _ERROR)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the one place where errors become statuses
         if not hasattr(error, "format_message"):
             return _bug(error)
         from mimohist.cli.usage import explained
@@ -125,12 +125,11 @@ def _failed(text: str, status: int) -> int:
 
 def _bug(error: Exception) -> int:
     """Tell of a fault of this program's own; never with 1, which would mean "no hits"."""
-    status = _failed(
+    return _failed(
         f"a bug in mimohist: {type(error).__name__}: {error}"
         " (MIMOHIST_DEBUG=1 shows where; please report it)",
         _ERROR,
     )
-    return status
 
 
 def _set_streams() -> None:

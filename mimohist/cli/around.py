@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING
 
 from mimohist.around import View
 from mimohist.around import around as windows
@@ -160,7 +160,7 @@ def _print(
         setting.write(json.context(one) if form == "json" else plain.context(one), end)
 
 
-def _resume(stream: TextIO, one: Context) -> None:
+def _resume(stream: IO[str], one: Context) -> None:
     """End a window with the command that goes on with the session in its own program."""
     if not one.resume or one.gone:
         return
@@ -175,7 +175,7 @@ def _resume(stream: TextIO, one: Context) -> None:
 
 
 @contextmanager
-def _paged(*, wanted: bool) -> Iterator[TextIO]:
+def _paged(*, wanted: bool) -> Iterator[IO[str]]:
     """Give stdout, or a pager before it on a terminal."""
     command = os.environ.get("MIMOHIST_PAGER") or os.environ.get("PAGER") or "less"
     if not wanted or not sys.stdout.isatty() or command == "cat":
@@ -189,7 +189,7 @@ def _paged(*, wanted: bool) -> Iterator[TextIO]:
     if not words or shutil.which(words[0]) is None:
         yield sys.stdout
         return
-    child = subprocess.Popen(
+    child = subprocess.Popen(  # noqa: S603 - the pager that the user chose
         words,
         stdin=subprocess.PIPE,
         env={"LESS": "FRX", **os.environ},

@@ -50,7 +50,8 @@ def _refresh(found: Config) -> None:
         setting.say(f"mimohist: {complaint}")
     if done.pending:
         setting.say(
-            f"mimohist: {done.pending} changed sessions are not indexed yet; run `mimohist backfill`"
+            f"mimohist: {done.pending} changed sessions are not indexed yet;"
+            " run `mimohist backfill`"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from mimohist import reindexing, store
 from mimohist.backfill import Options
@@ -10,6 +11,9 @@ from mimohist.cli import options as o
 from mimohist.cli import setting
 from mimohist.cli.backfill import run_and_tell
 from mimohist.errors import NoIndex
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HELP = """Rebuild the search tables from what is stored and from the sources.
 
@@ -64,7 +68,7 @@ def reindex(
     return 2 if failed else 0
 
 
-def _check(path: store.Path, wait: float, *, quiet: bool) -> int:
+def _check(path: Path, wait: float, *, quiet: bool) -> int:
     with store.lock(path, wait):
         writer = store.open_writer(path)
         try:

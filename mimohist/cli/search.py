@@ -109,7 +109,7 @@ def search(
 
             answer = redacted_answer(answer)
         _print(reader, answer, form, "\0" if null else "\n", color.value)
-        _explain(reader, query, answer, found, form, steps=explain)
+        _explain(reader, answer, found, form, steps=explain)
     return 0 if answer.hits else 1
 
 
@@ -213,9 +213,7 @@ def _sessions(reader: Connection, rows: Iterator[tuple[object, ...]], form: str)
 # What must be said
 
 
-def _explain(
-    reader: Connection, query: Query, answer: Answer, found: Config, form: str, *, steps: bool
-) -> None:
+def _explain(reader: Connection, answer: Answer, found: Config, form: str, *, steps: bool) -> None:
     if steps:
         for step in answer.steps:
             number = "" if step.found is None else f"  {step.found}"
@@ -226,12 +224,12 @@ def _explain(
             "mimohist: the index was built for other kinds; `mimohist reindex` changes that"
         )
     if answer.hits:
-        _about_hits(query, answer, form)
+        _about_hits(answer, form)
     elif form != "json" or sys.stderr.isatty():
-        _about_nothing(query, answer)
+        _about_nothing(answer)
 
 
-def _about_hits(query: Query, answer: Answer, form: str) -> None:
+def _about_hits(answer: Answer, form: str) -> None:
     if answer.widened == "kinds":
         setting.say("mimohist: nothing in what was said and called; these are from all kinds")
     elif answer.widened == "any":
@@ -254,7 +252,7 @@ def _short_ref(answer: Answer) -> str:
     return hit.message_id or hit.ref
 
 
-def _about_nothing(query: Query, answer: Answer) -> None:
+def _about_nothing(answer: Answer) -> None:
     where = f" of {answer.scope}" if answer.scope else ""
     count = f"{answer.sessions} session{'s' * (answer.sessions != 1)}{where}"
     fresh = ""

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mimohist import config, sources
@@ -16,6 +15,7 @@ from mimohist.refreshing import Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 CLOCKS = (lambda: int(time.time() * 1000), time.monotonic)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rich.cells import cell_len
@@ -50,7 +50,7 @@ _MARKS = {
 }
 
 
-def console(stream: TextIO, *, color: bool, width: int) -> Console:
+def console(stream: IO[str], *, color: bool, width: int) -> Console:
     """Make what is drawn on: `width` in cells; without `color` no escape is written at all."""
     return Console(
         file=stream,

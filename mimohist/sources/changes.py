@@ -237,9 +237,9 @@ def _remembered(memory: str) -> dict[str, Any]:
     try:
         kept = json.loads(memory) if memory else empty
         sessions = {id: Seen(*seen) for id, seen in kept["sessions"].items()}
-        return {**kept, "sessions": sessions}
     except (ValueError, TypeError, KeyError):
         return empty
+    return {**kept, "sessions": sessions}
 
 
 def _headers(db: Connection) -> dict[str, tuple[str, int]]:

@@ -1,8 +1,8 @@
 """MiMo Code: `mimocode.db`, and the databases of its other channels.
 
 Where it lies (MiMo Code 0.1.13, `src/storage/db.ts`, `packages/shared/src/global.ts`):
-`MIMOCODE_DB` when set, a relative one inside the data folder; the data folder is `$MIMOCODE_HOME/data`, else
-`$XDG_DATA_HOME/mimocode`, else `~/.local/share/mimocode` on every system.
+`MIMOCODE_DB` when set, a relative one inside the data folder; that is `$MIMOCODE_HOME/data`,
+else `$XDG_DATA_HOME/mimocode`, else `~/.local/share/mimocode` on every system.
 """
 
 from __future__ import annotations
