@@ -213,7 +213,7 @@ def _part(paper: Console, part: ShownPart, *, full: bool, dim: bool) -> None:
         text = f"{name}  {rest}" if rest else name
         if part.status in ("pending", "running"):
             text += f"  ({part.status})"
-    lines = text.rstrip("\n").split("\n")
+    lines = text.strip("\n").split("\n")
     folds = part.kind in _MARKS or part.machine
     hidden = 0
     if folds and not full and len(lines) > _FOLDED:

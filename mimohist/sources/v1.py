@@ -291,11 +291,10 @@ def _decoded(text: bytes) -> str:
 
 
 def _identity(root: Path, db: Connection) -> str:
-    """Name the database itself: its file, and the first session that was ever made in it."""
-    first = db.execute("SELECT min(rowid) FROM session").fetchone()[0]
-    del first
+    """Name the database itself: its file, and when its first project was entered."""
+    (first,) = db.execute("SELECT min(time_created) FROM project").fetchone()
     found = root.stat()
-    return f"{found.st_dev}:{found.st_ino}"
+    return f"{found.st_dev}:{found.st_ino}:{first}"
 
 
 def _session_row(db: Connection, key: str) -> _Row:
