@@ -1,0 +1,101 @@
+"""One transcript of JSON lines read from a mark on, whichever program wrote it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from mimohist.records import Mark, Message, Skipped
+from mimohist.sources import jsonl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mimohist.sources.turns import Turns
+
+_STRIDE = 4 << 20
+"""How many bytes are read between two marks, about."""
+
+
+class Reader(Protocol):
+    """Makes one program's records into messages."""
+
+    turns: Turns
+
+    def take(self, record: jsonl.Record, at: int) -> None:
+        """Put one record, whose line begins at byte `at`, into `turns`."""
+
+    def saved(self) -> dict[str, Any]:
+        """Give what a later reading needs in order to go on after this record."""
+
+
+def messages(
+    file: BinaryIO, at: int, reader: Reader, name: str, *, marks: bool = True
+) -> Iterator[Message | Skipped | Mark]:
+    """Read a file from byte `at` to its end.
+
+    A last line without its end is read too if it is whole JSON, but the last mark lies before it.
+    """
+    last = at
+    turns = reader.turns
+    mark: str | None = None
+    for line in jsonl.lines(file, at):
+        if line.whole:
+            at = line.end
+        elif marks:
+            mark = jsonl.bookmark(file, line.at, reader.saved())
+        yield from _line(line, reader, name)
+        yield from turns.done()
+        if marks and at - last >= _STRIDE:
+            last = at
+            yield from turns.flush()
+            yield Mark(jsonl.bookmark(file, at, reader.saved()))
+    if marks and mark is None:
+        mark = jsonl.bookmark(file, at, reader.saved())
+    yield from turns.end()
+    if mark is not None:
+        yield Mark(mark)
+
+
+def _line(line: jsonl.Line, reader: Reader, name: str) -> Iterator[Skipped]:
+    where = f"{name} byte {line.at}"
+    if line.data is None:
+        limit = jsonl.LINE_LIMIT >> 20
+        yield Skipped(where, f"a line of {line.end - line.at} bytes, more than {limit} MiB of text")
+        return
+    if line.data.isspace():
+        return
+    try:
+        record = jsonl.decoded(line.data)
+    except ValueError as error:
+        if line.whole:  # else it is being written
+            yield Skipped(where, f"not JSON: {error}")
+        return
+    if isinstance(record, dict):
+        reader.take(record, line.at)
+    elif line.whole:
+        yield Skipped(where, "not an object")
+
+
+def record_at(file: BinaryIO, at: int) -> jsonl.Record | None:
+    """Read one record again."""
+    with jsonl.kept_place(file):
+        for line in jsonl.lines(file, at):
+            try:
+                record = jsonl.decoded(line.data or b"")
+            except ValueError:
+                return None
+            return record if isinstance(record, dict) else None
+    return None
+
+
+def last_time(file: BinaryIO) -> int | None:
+    """Give the time (epoch ms) of the last record that tells one, as far as 64 KiB from the end."""
+    import os
+    import re
+
+    with jsonl.kept_place(file):
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - (64 << 10)))
+        found = re.findall(rb'"timestamp":\s*"([^"]{10,40})"', file.read(64 << 10))
+    times = (jsonl.epoch_ms(one.decode("ascii", "replace")) for one in found)
+    return max((time for time in times if time is not None), default=None)
