@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ("ALL", "RESUME", "Candidate", "Reading", "Source", "Survey", "find", "glance")
 
-ALL = ("mimo",)
+ALL = ("mimo", "claude", "codex")
 """The sources in the order in which they are asked; each is a module of this package."""
 
-RESUME: Mapping[str, tuple[str, ...]] = {"mimo": ("mimo", "-s")}
+RESUME: Mapping[str, tuple[str, ...]] = {
+    "mimo": ("mimo", "-s"),
+    "claude": ("claude", "--resume"),
+    "codex": ("codex", "resume"),
+}
 """The command that reopens a session in its own program, the session's id to be added."""
 
 

@@ -9,20 +9,19 @@ deletes transcripts after 30 days (`cleanupPeriodDays`), so one that is gone was
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mimohist.errors import SourceError
-from mimohist.sources import jsonl
+from mimohist.sources import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import BinaryIO
 
     from mimohist.records import Mark, Message, Skipped
     from mimohist.sources.claude_head import Head
-    from mimohist.sources.jsonl import File
+    from mimohist.sources.files import File
+    from mimohist.sources.jsonl import Bookmark
     from mimohist.sources.source import Candidate, Reading, Survey
 
 NAME = "claude"
@@ -44,6 +43,13 @@ def find(environ: Mapping[str, str], home: Path, roots: Sequence[Path]) -> Itera
             yield Claude(folder)
 
 
+def glance(
+    environ: Mapping[str, str], home: Path, roots: Sequence[Path]
+) -> Iterator[tuple[Path, str]]:
+    """Give each root's path with its stamp; those that cannot be looked at have none."""
+    return files.glance(find(environ, home, roots))
+
+
 class Claude:
     """One folder of projects."""
 
@@ -54,18 +60,18 @@ class Claude:
 
     def stamp(self) -> str:
         """Tell by `stat` alone what the transcripts look like."""
-        return jsonl.stamp(self._files())
+        return files.stamp(self._files())
 
     def survey(self, memory: str) -> Survey:
         """Look at every transcript once."""
         from mimohist.sources.source import Survey
 
-        files = self._files()
-        stamps = {key: (file.stamp, file.written // 1_000_000) for key, file in files.items()}
-        candidates, memory = jsonl.changed(stamps, memory)
+        found = self._files()
+        stamps = {key: (file.stamp, file.written // 1_000_000) for key, file in found.items()}
+        candidates, memory = files.changed(stamps, memory)
         return Survey(
             candidates=tuple(candidates),
-            present=frozenset(files),
+            present=frozenset(found),
             memory=memory,
             identity="",
             alive=False,
@@ -73,16 +79,24 @@ class Claude:
 
     def load(self, candidate: Candidate, mark: str) -> Reading:
         """Read one transcript, from `mark` on if it only grew since."""
-        from mimohist.sources.claude_head import head_of
+        from mimohist.sources import claude_head, jsonl, transcript
         from mimohist.sources.source import Reading
 
         path = self.root / candidate.key
-        with opened(path) as file:
-            place = jsonl.find(file, mark) if mark else None
-            head = head_of(file, path, place)
+        try:
+            with path.open("rb") as file:
+                place = jsonl.find(file, mark) if mark else None
+                head = claude_head.head_of(file, path, place)
+        except FileNotFoundError as error:
+            raise LookupError(candidate.key) from error
+        except OSError as error:
+            session = claude_head.Head(path).session(candidate.at)
+            return transcript.unreadable(session, candidate.key, error)
         return Reading(
             session=head.session(candidate.at),
-            messages=self._messages(path, candidate, place, head),
+            messages=transcript.guarded(
+                self._messages(path, candidate, place, head), candidate.key
+            ),
             whole=place is None,
             entire=False,
         )
@@ -93,12 +107,14 @@ class Claude:
         return iter(())
 
     def _messages(
-        self, path: Path, candidate: Candidate, place: jsonl.Bookmark | None, head: Head
+        self, path: Path, candidate: Candidate, place: Bookmark | None, head: Head
     ) -> Iterator[Message | Skipped | Mark]:
+        from hashlib import blake2b
+
         from mimohist.sources import transcript
         from mimohist.sources.claude_records import Records
 
-        with opened(path) as file:
+        with path.open("rb") as file:
             reader = Records(
                 prefix=blake2b(candidate.key.encode(), digest_size=5).hexdigest(),
                 agent=head.agent,
@@ -127,9 +143,9 @@ class Claude:
 
 def _collect(folder: str, start: int, found: dict[str, File]) -> None:
     """Look at one project's transcripts, those of sub-agents with them."""
-    for entry in jsonl.entries(folder):
+    for entry in files.entries(folder):
         if entry.name.endswith(".jsonl"):
-            file = jsonl.seen(entry)
+            file = files.seen(entry)
             if file:
                 found[file.path[start:]] = file
         elif entry.is_dir():
@@ -137,23 +153,13 @@ def _collect(folder: str, start: int, found: dict[str, File]) -> None:
 
 
 def _collect_agents(folder: str, start: int, found: dict[str, File], depth: int) -> None:
-    for entry in jsonl.entries(folder):
+    for entry in files.entries(folder):
         if entry.name.startswith("agent-") and entry.name.endswith(".jsonl"):
-            file = jsonl.seen(entry)
+            file = files.seen(entry)
             if file:
                 found[file.path[start:]] = file
         elif depth and entry.is_dir():
             _collect_agents(entry.path, start, found, depth - 1)
-
-
-def opened(path: Path) -> BinaryIO:
-    """Open a transcript; `LookupError` when it is gone, `SourceError` when it cannot be had."""
-    try:
-        return path.open("rb")
-    except FileNotFoundError as error:
-        raise LookupError(str(path)) from error
-    except OSError as error:
-        raise SourceError(f"{path}: {(error.strerror or str(error)).lower()}") from error
 
 
 def _persisted(path: Path, name: str) -> str | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from mimohist.records import Machine, Session
 from mimohist.sources import jsonl
 from mimohist.sources.claude_records import user_texts, whose
-from mimohist.sources.transcript import last_time
+from mimohist.sources.transcript import first_line, last_time, place
 from mimohist.text import clean
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ _PROBED = 200
 
 _SHORT = 8192
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
-_TITLE_LENGTH = 100
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _RECENT = 3
 
 
@@ -96,7 +93,7 @@ def _learn(head: Head, record: jsonl.Record, summaries: list[tuple[str, str]]) -
     state = head.state
     type = jsonl.text_in(record, "type")
     if type in _TITLES:
-        text = _title(jsonl.text_in(record, _TITLES[type]) or jsonl.text_in(record, "title"))
+        text = first_line(jsonl.text_in(record, _TITLES[type]) or jsonl.text_in(record, "title"))
         if type != "summary":
             state[type] = text
         elif text:
@@ -118,7 +115,7 @@ def _openings(head: Head, record: jsonl.Record) -> Iterator[str]:
     for text in user_texts(record):
         said, _, machine = whose(record, text, sub_agent=False)
         if machine is None or (machine is Machine.SPAWN and not main):
-            yield _title(said)
+            yield first_line(said)
 
 
 def _choose_summary(
@@ -138,21 +135,6 @@ def _choose_summary(
         ):
             state["summary"] = text
             return
-
-
-def _title(text: str) -> str:
-    lines = clean(text).strip().splitlines()
-    return lines[0].strip()[:_TITLE_LENGTH] if lines else ""
-
-
-def place(cwd: str) -> tuple[str, str]:
-    r"""Give the directory of a session and its project's id.
-
-    On Windows one directory is written in several ways: `C:\x`, `c:\x`.
-    """
-    if not _DRIVE.match(cwd):
-        return cwd, ""
-    return cwd[0].upper() + cwd[1:], cwd.replace("/", "\\").rstrip("\\").lower()
 
 
 def agent_of(path: Path) -> tuple[str, str | None]:

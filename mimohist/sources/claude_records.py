@@ -207,7 +207,6 @@ class Records:
             self.turns.add(draft, part)
 
     def _system(self, record: Record, uuid: str) -> None:
-        draft = self._draft(record, uuid)
         subtype = text_in(record, "subtype") or "system"
         id = f"{self.prefix}:{uuid}:0"
         text = clean(text_in(record, "content"))
@@ -224,16 +223,16 @@ class Records:
         elif text and subtype != "compact_boundary":
             part = Part(id=id, kind=Kind.USER_TEXT, at=self.at, body=text, machine=Machine.HARNESS)
         else:
-            draft.unindexed.append(subtype)
             return
-        self.turns.add(draft, part)
+        self.turns.add(self._draft(record, uuid), part)
 
     def _attachment(self, record: Record, uuid: str) -> None:
         attachment = record_in(record, "attachment")
-        type = text_in(attachment, "type")
-        draft = self._draft(record, uuid)
+        if attachment.get("type") != "queued_command":
+            return
         # What was typed while the agent worked is nowhere else.
-        prompt = attachment.get("prompt") if type == "queued_command" else None
+        draft = self._draft(record, uuid)
+        prompt = attachment.get("prompt")
         texts = (
             [prompt]
             if isinstance(prompt, str)
@@ -247,8 +246,6 @@ class Records:
         for part in parts:
             if part:
                 self.turns.add(draft, part)
-        if not draft.parts:
-            draft.unindexed.append(f"attachment {type}")
 
 
 def whose(record: Record, text: str, *, sub_agent: bool) -> tuple[str, str, Machine | None]:

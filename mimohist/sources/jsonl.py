@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mimohist.sources.source import Candidate
 
 LINE_LIMIT = 16 << 20
 """How many bytes of a line are read, its payloads left out."""
@@ -50,11 +49,15 @@ class Line(NamedTuple):
 
 
 def lines(file: BinaryIO, at: int = 0) -> Iterator[Line]:
-    """Give the lines of a file from byte `at` on, up to where it ended when this began."""
-    file.seek(0, os.SEEK_END)
-    stop = file.tell()
-    file.seek(at)
-    while at < stop:
+    """Give the lines of a file from byte `at` on, up to where it ended when this began.
+
+    One that cannot be sought in is read from the start.
+    """
+    stop = None
+    if file.seekable():
+        stop = file.seek(0, os.SEEK_END)
+        file.seek(at)
+    while stop is None or at < stop:
         data: bytes | None = file.readline(_PIECE)
         if not data:
             return
@@ -203,74 +206,3 @@ def kept_place(file: BinaryIO) -> Iterator[None]:
         yield
     finally:
         file.seek(place)
-
-
-# A folder of such files
-
-
-def entries(folder: str) -> list[os.DirEntry[str]]:
-    """List a folder; what cannot be listed, or is not there any more, has nothing in it."""
-    try:
-        with os.scandir(folder) as found:
-            return list(found)
-    except OSError:
-        return []
-
-
-class File(NamedTuple):
-    """A file as it was seen: where, how long (bytes), when written (epoch ns), its inode."""
-
-    path: str
-    size: int
-    written: int
-    inode: int
-
-    @property
-    def stamp(self) -> str:
-        """Tell what the file looks like from outside."""
-        return f"{self.size} {self.written} {self.inode}"
-
-
-def seen(entry: os.DirEntry[str]) -> File | None:
-    """Look at a file; None when it is none, or has gone, or its name is no text."""
-    try:
-        found = entry.stat()
-        entry.path.encode()
-    except (OSError, UnicodeEncodeError):
-        return None
-    if not entry.is_file():
-        return None
-    return File(entry.path, found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def stamp(files: dict[str, File], extra: str = "") -> str:
-    """Tell what a folder looks like: equal stamps, no file came, went or changed.
-
-    The time of the latest change stands in it as epoch nanoseconds.
-    """
-    digest = blake2b(digest_size=12)
-    for key, file in sorted(files.items()):
-        digest.update(f"{key}\0{file}\n".encode())
-    digest.update(extra.encode())
-    latest = max((file.written for file in files.values()), default=0)
-    return f"{len(files)} {latest} {digest.hexdigest()}"
-
-
-def changed(stamps: dict[str, tuple[str, int]], memory: str) -> tuple[list[Candidate], str]:
-    """Give the files whose stamps differ from those in `memory`, newest first, and a new memory.
-
-    `stamps` holds by key a stamp and a time (epoch ms).
-    """
-    from mimohist.sources.source import Candidate
-
-    try:
-        known = json.loads(memory) if memory else {}
-    except ValueError:
-        known = {}
-    found = [
-        Candidate(key, stamp, at)
-        for key, (stamp, at) in stamps.items()
-        if not isinstance(known, dict) or known.get(key) != stamp
-    ]
-    found.sort(key=lambda one: (-one.at, one.key))
-    return found, json.dumps({key: stamp for key, (stamp, _) in stamps.items()})

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from mimohist.records import Mark, Message, Skipped
 from mimohist.sources import jsonl
+from mimohist.sources.source import Reading
+from mimohist.sources.stamps import reason
+from mimohist.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mimohist.records import Session
     from mimohist.sources.turns import Turns
 
+_TITLE_LENGTH = 100
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _STRIDE = 4 << 20
 """How many bytes are read between two marks, about."""
 
@@ -76,6 +84,26 @@ def _line(line: jsonl.Line, reader: Reader, name: str) -> Iterator[Skipped]:
         yield Skipped(where, "not an object")
 
 
+def guarded(
+    items: Iterator[Message | Skipped | Mark], name: str
+) -> Iterator[Message | Skipped | Mark]:
+    """Keep one file that fails while it is read from costing the others.
+
+    Raises `LookupError` then, after saying why: what was read is not all, and nothing that is
+    stored may go for it.
+    """
+    try:
+        yield from items
+    except OSError as error:
+        yield Skipped(name, reason(error))
+        raise LookupError(name) from error
+
+
+def unreadable(session: Session, name: str, error: OSError) -> Reading:
+    """Say of a file that cannot be opened why that is; what is stored of it stays."""
+    return Reading(session=session, messages=iter([Skipped(name, reason(error))]), whole=False)
+
+
 def record_at(file: BinaryIO, at: int) -> jsonl.Record | None:
     """Read one record again."""
     with jsonl.kept_place(file):
@@ -90,12 +118,25 @@ def record_at(file: BinaryIO, at: int) -> jsonl.Record | None:
 
 def last_time(file: BinaryIO) -> int | None:
     """Give the time (epoch ms) of the last record that tells one, as far as 64 KiB from the end."""
-    import os
-    import re
-
     with jsonl.kept_place(file):
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - (64 << 10)))
         found = re.findall(rb'"timestamp":\s*"([^"]{10,40})"', file.read(64 << 10))
     times = (jsonl.epoch_ms(one.decode("ascii", "replace")) for one in found)
     return max((time for time in times if time is not None), default=None)
+
+
+def first_line(text: str) -> str:
+    """Make a title of a text: its first line, at most 100 characters of it."""
+    lines = clean(text).strip().splitlines()
+    return lines[0].strip()[:_TITLE_LENGTH] if lines else ""
+
+
+def place(cwd: str) -> tuple[str, str]:
+    r"""Give the directory of a session and its project's id.
+
+    On Windows one directory is written in several ways: `C:\x`, `c:\x`.
+    """
+    if not _DRIVE.match(cwd):
+        return cwd, ""
+    return cwd[0].upper() + cwd[1:], cwd.replace("/", "\\").rstrip("\\").lower()
