@@ -247,10 +247,8 @@ class _Run:
             match item:
                 case Mark(text):
                     progress = text
-                    if writer.weight >= BATCH and not reading.whole:
-                        self._progress(row, "", progress)
-                        self._commit(writer)
-                        self.db.execute("BEGIN IMMEDIATE")
+                    if writer.weight >= BATCH:
+                        self._halfway(writer, row, progress, keep=reading.whole and mark)
                 case Skipped():
                     self.skipped += 1
                     self.why = f"{item.where}: {item.why}"
@@ -277,6 +275,18 @@ class _Run:
             )
         )
         return events
+
+    def _halfway(self, writer: Writer, row: int, progress: str, *, keep: object) -> None:
+        """Write what waits in the middle of a session, so that none is too large for memory.
+
+        What replaces stored rows (`keep`) is committed only when it is all there.
+        """
+        if keep:
+            writer.flush()
+            return
+        self._progress(row, "", progress)
+        self._commit(writer)
+        self.db.execute("BEGIN IMMEDIATE")
 
     def _message(
         self,

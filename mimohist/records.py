@@ -80,7 +80,8 @@ class Session:
 
     `directory` is where it ran, `worktree` the checkout that it belongs to ("" or
     "/" when there is none), `path` the file that holds it.  `mirrors` is
-    (source, session id) of the conversation that this one was imported from.
+    (source, session id) of the conversation that this one was imported from.  `titled` is
+    False when the title is but the beginning of what was said, which is found by itself.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Session:
     archived: int | None = None
     machine: Machine | None = None
     mirrors: tuple[str, str] | None = None
+    titled: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ class Writer:
 
     def title(self, session: Session, row: int) -> Row | None:
         """Make the row of a session's title."""
-        if not session.title:
+        if not (session.title and session.titled):
             return None
         part = Part(
             id=f"title:{session.id}",

@@ -40,13 +40,14 @@ class Head:
     def session(self, seen: int) -> Session:
         """Make it a session; `seen` (epoch ms) is when its file was written."""
         state = self.state
-        titles = (state.get(key) for key in ("custom-title", "ai-title", "summary", "said"))
-        title = next((one for one in titles if one), "") or self.agent_name or ""
+        titles = (state.get(key) for key in ("custom-title", "ai-title", "summary"))
+        title = next((one for one in titles if one), "")
         at = self.begun(seen)
         directory, project = place(state.get("cwd", ""))
         return Session(
             id=self.path.stem,
-            title=title,
+            title=title or state.get("said") or self.agent_name or "",
+            titled=bool(title),
             directory=directory,
             project_id=project,
             at=at,

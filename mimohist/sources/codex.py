@@ -62,8 +62,8 @@ class Codex:
 
     def stamp(self) -> str:
         """Tell by `stat` alone what the rollouts look like."""
-        found = self._files()
-        packed = any(file.path.endswith(".zst") for file in found.values())
+        found = {file.path: file for file in self._files().values()}
+        packed = any(path.endswith(".zst") for path in found)
         return files.stamp(found, _unpacking() if packed else "")
 
     def survey(self, memory: str) -> Survey:

@@ -57,6 +57,7 @@ class Head:
         directory, project = place(self.state.get("cwd", ""))
         return Session(
             id=self.id,
+            titled=bool(title),
             title=title or self.state.get("said", "") or self.state.get("agent_name") or "",
             directory=directory,
             project_id=project,

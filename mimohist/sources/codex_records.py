@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from mimohist.sources.codex_copies import Copies
 
+_SINGLE = 64
+"""How many texts of a turn may wait for their double."""
+
 _INPUTS = {
     "function_call": "arguments",
     "custom_tool_call": "input",
@@ -146,6 +149,7 @@ class Records:
                 turn.remove(other)
                 return True
         self.single[0].append(f"{side} {digest}")
+        del self.single[0][:-_SINGLE]
         return False
 
     def _text(self, side: str, kind: Kind, text: str, at: int, number: int = 0) -> None:
@@ -159,7 +163,10 @@ class Records:
         """Put what a user said, or a harness for one, into a message."""
         pieces = [whose(clean(text)) for text in texts]
         human = "\n".join(said for said, _, machine in pieces if machine is None and said)
-        double = bool(human) and self._is_double(side, "user", human)
+        whole = human or "\n".join(said for said, _, _ in pieces)
+        double = bool(whole.strip()) and self._is_double(side, "user", whole)
+        if double and not human:
+            return
         draft = self._turn(at, "user")
         for number, (said, cut, machine) in enumerate(pieces):
             if not said or (double and machine is None):
