@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from types import ModuleType
@@ -472,8 +473,12 @@ def test_a_document_that_is_cut_is_said(index: Index, root: Path, file: CodexFil
 class Unzstd(ModuleType):
     """Stands for the package `zstandard`, with a compression that is none."""
 
-    def open(self, path: Path, mode: str) -> Any:  # noqa: ANN401
-        return path.open(mode)
+    def ZstdDecompressor(self) -> Unzstd:  # noqa: N802 - the package's name
+        return self
+
+    def stream_reader(self, file: Any, *, read_across_frames: bool) -> Any:  # noqa: ANN401
+        assert read_across_frames
+        return file
 
 
 def test_a_compressed_rollout_needs_a_reader_and_is_read_once_there_is_one(
@@ -504,9 +509,16 @@ def test_a_compressed_rollout_that_breaks_off_loses_nothing(
     index.run()
     file.path.rename(file.path.with_name(file.path.name + ".zst"))
 
-    class Broken(ModuleType):
-        def open(self, path: Path, mode: str) -> Any:  # noqa: ANN401, ARG002
-            raise OSError("bad frame")
+    class Broken(Unzstd):
+        def read(self, size: int) -> bytes:
+            raise ValueError(f"bad frame, {size}")
+
+        def close(self) -> None:
+            pass
+
+        def stream_reader(self, file: Any, *, read_across_frames: bool) -> Any:  # noqa: ANN401
+            super().stream_reader(file, read_across_frames=read_across_frames).close()
+            return self
 
     monkeypatch.setattr(zstd, "reader", lambda: "zstandard")
     monkeypatch.setitem(sys.modules, "zstandard", Broken("zstandard"))
@@ -533,3 +545,21 @@ def test_a_configured_root_may_be_a_folder_of_rollouts(tmp_path: Path) -> None:
     file = CodexFile(tmp_path, folder="kept/by/year")
     file.user("alpha")
     assert read(Codex(tmp_path / "kept")).said == [("user_text", "alpha", None)]
+
+
+def test_frames_are_decompressed(root: Path, file: CodexFile) -> None:
+    """With whatever can do so here: Python 3.14, or the package."""
+    name = zstd.reader()
+    if name is None:
+        pytest.skip("nothing here reads zstd")
+    module = importlib.import_module(name)
+    compress = module.compress
+    file.user("alpha " * 1000)
+    first = compress(file.path.read_bytes())
+    file.user("beta")
+    second = compress(file.path.read_bytes().splitlines(keepends=True)[-2])
+    file.path.with_name(file.path.name + ".zst").write_bytes(first + second)
+    file.path.unlink()
+    found = read(Codex(root))
+    assert [body[:5] for _, body, _ in found.said] == ["alpha", "beta"]
+    assert found.session.id == file.id

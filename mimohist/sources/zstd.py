@@ -54,5 +54,8 @@ def unpacked(path: Path) -> BinaryIO:
     if name is None:
         raise OSError("compressed with zstd: install mimohist[zstd], or use Python 3.14 or later")
     module: Any = import_module(name)
-    inner = module.ZstdFile(path) if name == "compression.zstd" else module.open(path, "rb")
+    if name == "compression.zstd":
+        inner = module.ZstdFile(path)
+    else:
+        inner = module.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True)
     return io.BufferedReader(_Stream(inner), 1 << 20)

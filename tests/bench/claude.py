@@ -2,8 +2,8 @@
 
     python -m tests.bench.claude [--megabytes 100] [--files 5000]
 
-Tells text bytes a second of CPU for reading alone and for indexing, how much memory that takes, what
-a look at thousands of unchanged files costs, and what one appended line does.  The same
+Tells text bytes a second of CPU for reading alone and for indexing, how much memory that takes,
+what a look at thousands of unchanged files costs, and what one appended line does.  The same
 texts are written both ways; the folder that it makes is its own and goes when it ends.
 """
 
