@@ -112,7 +112,7 @@ def _hit(run: Run, row: Row, kinds: tuple[Kind, ...], widened: str | None, finde
         project_id=known.project_id,
         project=known.project,
         session_id=known.session_id,
-        title=known.title,
+        title=run.veil(known.title) if run.veil else known.title,
         message_id=known.message_id,
         part_id=known.part_id,
         agent=known.agent,
@@ -158,11 +158,11 @@ def _shown(run: Run, row: Row, kinds: tuple[Kind, ...], finder: Spans) -> tuple[
         choices.append((kind, cut))
     best: tuple[Kind, Snippet] | None = None
     for side, text in choices:
-        made = snippet(text, finder)
+        made = snippet(run.veil(text) if run.veil else text, finder)
         if best is None or made.terms > best[1].terms:
             best = (side, made)
     if best is None:
-        return kind, snippet(body, finder)
+        return kind, snippet(run.veil(body) if run.veil else body, finder)
     if best[0] is Kind.TOOL_INPUT and not _all_in(finder, body):
         return kind, best[1]
     return best

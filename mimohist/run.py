@@ -36,6 +36,8 @@ class Run:
     started: float
     steps: list[Step] = field(default_factory=list)
     cut_off: bool = False
+    veil: Callable[[str], str] | None = None
+    """What is shown of a text goes through this before it is cut."""
 
     def note(self, name: str, detail: str, count: int | None, since: float) -> None:
         """Remember a step for `--explain`."""

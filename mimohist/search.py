@@ -32,13 +32,20 @@ FLOOR = 0.25
 """A widened hit must have this much of the best one's score."""
 
 
-def search(db: Connection, query: Query, clock: Callable[[], float]) -> Answer:
+def search(
+    db: Connection,
+    query: Query,
+    clock: Callable[[], float],
+    veil: Callable[[str], str] | None = None,
+) -> Answer:
     """Find what a query asks for, best first.
 
-    `clock` gives seconds that only grow.  Raises `BadInput` for words, filters or
+    `clock` gives seconds that only grow; `veil` changes what is shown of a text, as
+    `redact.redact` does, before it is cut to a snippet.  Raises `BadInput` for words, filters or
     expressions that cannot be understood.
     """
     run = start(db, query, clock)
+    run.veil = veil
     kinds = asked_kinds(query)
     found = _hits(run, kinds, any_word=query.any_word)
     widened = None

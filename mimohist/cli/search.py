@@ -17,7 +17,7 @@ from mimohist.search import matching
 from mimohist.search import search as find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from sqlite3 import Connection
 
     from mimohist.config import Config
@@ -103,11 +103,7 @@ def search(
     with freshened(found, refresh=not no_refresh) as reader:
         if chosen:
             return _listed(reader, query, chosen[0], form, "\0" if null else "\n", limit)
-        answer = find(reader, query, setting.CLOCKS[1])
-        if found.redact:
-            from mimohist.redact import redacted_answer
-
-            answer = redacted_answer(answer)
+        answer = find(reader, query, setting.CLOCKS[1], _veil(found))
         _print(reader, answer, form, "\0" if null else "\n", color.value)
         _explain(reader, answer, found, form, steps=explain)
     return 0 if answer.hits else 1
@@ -152,6 +148,14 @@ def _print(reader: Connection, answer: Answer, form: str, end: str, color: str) 
         from mimohist.render import plain
 
         setting.write(plain.hits(answer), end)
+
+
+def _veil(found: Config) -> Callable[[str], str] | None:
+    if not found.redact:
+        return None
+    from mimohist.redact import redact
+
+    return redact
 
 
 # The short answers
