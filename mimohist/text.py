@@ -133,9 +133,17 @@ def folded(text: str) -> str | None:
     return segment(_glyph().sub(" ", fold(text)))
 
 
-_CAMEL = re.compile(r"[a-z][A-Z]")
-_CAMEL_END = re.compile(r"[A-Za-z0-9]*")
 _CAMEL_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SHAPES = bytes(
+    ord("a" if char.islower() else "A" if char.isupper() else "0")
+    if char.isascii() and char.isalnum()
+    else ord(" ")
+    for char in map(chr, range(256))
+)
+"""What each character is to camelCase: lower, upper, digit, or the end of a word."""
+
+_USUAL = 64
+"""How long a word may be whose pieces are worth remembering."""
 
 
 def pieces(text: str) -> str | None:
@@ -144,17 +152,24 @@ def pieces(text: str) -> str | None:
     Only words of ASCII letters and digits with a lower-case letter before an upper-case
     one count: `getUserName` gives `get user name`.
     """
+    # One byte a character: finding in bytes is several times faster than any pattern.
+    shape = text.encode("latin-1", "replace").translate(_SHAPES)
     found: dict[str, None] = {}
-    at = 0
-    while turn := _CAMEL.search(text, at):
-        start = turn.start()
-        while start > at and text[start - 1].isascii() and text[start - 1].isalnum():
-            start -= 1
-        end = _CAMEL_END.match(text, turn.end())
-        at = end.end() if end else turn.end()
-        for piece in _CAMEL_PIECE.findall(text[start:at]):
-            found[piece.lower()] = None
+    at = shape.find(b"aA")
+    while at >= 0:
+        start = shape.rfind(b" ", 0, at) + 1
+        end = shape.find(b" ", at)
+        if end < 0:
+            end = len(shape)
+        word = text[start:end]
+        found.update(_pieces_of(word) if len(word) <= _USUAL else _pieces_of.__wrapped__(word))
+        at = shape.find(b"aA", end)
     return " ".join(found) or None
+
+
+@lru_cache(maxsize=1 << 14)
+def _pieces_of(word: str) -> dict[str, None]:
+    return {piece.lower(): None for piece in _CAMEL_PIECE.findall(word)}
 
 
 # The fold
