@@ -17,22 +17,24 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"words": "alphabet answers contexts errors kinds records schema text"},
+    {"words": "alphabet answers contexts errors kinds records redact schema text"},
     {
         "index": "store store_*",
         "query": "query",
         "when": "when",
         "refs": "refs",
-        "sources": "sources",
+        "trajectory": "trajectory",
+        "sources": "sources sources.source sources.stamps",
     },
     {
-        "search": "search around candidates columns hits naming run scan scope snippets",
+        "search": "search around asking candidates columns hits naming run scan scope snippets",
         "each source": "sources.*",
     },
-    {"backfill": "backfill"},
+    {"backfill": "backfill follow forgetting refreshing reindexing", "export": "exporting"},
     {"render": "render render.*", "config": "config"},
     {"library": "history"},
-    {"command line": "cli cli.*", "mcp": "mcp"},
+    {"the history tool": "history_tool mcp_server"},
+    {"command line": "cli cli.*"},
     {"process": "__main__"},
 )
 """From the ground up; names are below `mimohist.`, and `*` stands for any module of a package."""
@@ -41,7 +43,7 @@ OUTSIDE = {
     "typer": "cli cli.*",
     "rich": "render.human cli.*",
     "sqlite_utils": "store store_*",
-    "mcp": "mcp",
+    "mcp": "mcp_server",
 }
 """Which modules may import what is not the standard library's."""
 

@@ -6,15 +6,13 @@ import os
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from mimohist.around import View
-from mimohist.around import around as windows
 from mimohist.cli import options as o
 from mimohist.cli import setting
 from mimohist.cli.fresh import freshened
-from mimohist.errors import BadInput, MimohistError
+from mimohist.errors import BadInput
 from mimohist.naming import short_ids
 
 if TYPE_CHECKING:
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from mimohist.contexts import Context
-    from mimohist.records import Message
 
 HELP = """Show a message with its neighbours.
 
@@ -67,17 +64,12 @@ def around(
     if not texts:
         raise BadInput("no refs on standard input; mimohist search --ids prints them")
     form = setting.form(as_format.value, json=as_json)
-    with freshened(found, refresh=not no_refresh) as reader:
-        contexts = list(windows(reader, texts, view, _peek))
+    with freshened(found, refresh=not no_refresh) as history:
+        contexts = list(history.windows(texts, view))
         if max_bytes is not None:
             contexts = [_cut(one, max_bytes, form) for one in contexts]
-        if found.redact:
-            from mimohist.redact import redacted_context
-
-            contexts = [redacted_context(one) for one in contexts]
-        _print(
-            reader, contexts, form, color.value, end="\0" if null else "\n", full=full, pager=pager
-        )
+        end = "\0" if null else "\n"
+        _print(history.reader, contexts, form, color.value, end=end, full=full, pager=pager)
     return 0
 
 
@@ -89,19 +81,6 @@ def _texts(refs: Sequence[str]) -> list[str]:
         else:
             found.append(text)
     return [text for text in dict.fromkeys(found) if text]
-
-
-def _peek(source: str, root: str, session: str, messages: Sequence[str]) -> list[Message]:
-    """Read messages from their source, where it is there and can do so; else nothing."""
-    from mimohist import sources
-
-    try:
-        for one in sources.find(source, os.environ, Path.home(), (Path(root),)):
-            if str(one.root) == root:
-                return list(one.peek(session, messages))
-    except (MimohistError, LookupError, OSError):
-        return []
-    return []
 
 
 def _cut(one: Context, most: int, form: str) -> Context:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mimohist import store
 from mimohist.backfill import (
     Began,
     Ended,
@@ -19,7 +19,6 @@ from mimohist.backfill import (
     Unreadable,
     Vanished,
 )
-from mimohist.backfill import backfill as run_backfill
 from mimohist.cli import options as o
 from mimohist.cli import setting
 from mimohist.errors import SourceError
@@ -28,8 +27,7 @@ from mimohist.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mimohist.config import Config
-    from mimohist.refreshing import Places
+    from mimohist.history import History
 
 HELP = """Index what is new in the sources since the last time.
 
@@ -94,7 +92,7 @@ def backfill(
 ) -> int:
     """Run one backfill; the flags are explained in `options`."""
     found = setting.settings(db)
-    places = setting.places(found, source or ())
+    history = setting.history(found, source or ())
     clock = setting.CLOCKS[1]
     end = None if max_seconds is None else clock() + max_seconds
     options = Options(
@@ -105,13 +103,13 @@ def backfill(
         since=setting.moment(since, end=False),
     )
     if dry_run:
-        return _dry_run(places)
+        return _dry_run(history)
     if follow:
         from mimohist.cli.following import follow_and_tell
 
-        return follow_and_tell(found, places, options, wait=wait, verbose=verbose)
+        return follow_and_tell(history, options, wait=wait, verbose=verbose)
     tally = run_and_tell(
-        found, places, options=options, wait=wait, verbose=verbose, quiet=quiet or as_json
+        history, options=options, wait=wait, verbose=verbose, quiet=quiet or as_json
     )
     if as_json:
         _print_json(tally)
@@ -119,8 +117,7 @@ def backfill(
 
 
 def run_and_tell(
-    found: Config,
-    places: Places,
+    history: History,
     *,
     options: Options | None = None,
     wait: float = 0.0,
@@ -128,28 +125,15 @@ def run_and_tell(
     quiet: bool = False,
 ) -> Tally:
     """Run a backfill under the lock, with progress on a terminal, and say what must be said."""
-    options = options or Options(kinds=frozenset(found.index_kinds))
-    sources = places.find()
-    if not sources:
-        raise SourceError(
-            f"no sessions found ({', '.join(places.names)}); set the programs' own variables,"
-            " or [roots] in the configuration"
-        )
+    options = options or Options(kinds=frozenset(history.config.index_kinds))
     tally = Tally()
     clock = setting.CLOCKS[1]
     began = clock()
-    with store.lock(found.db, wait):
-        writer = store.open_writer(found.db)
-        try:
-            events = run_backfill(writer, sources, options, setting.CLOCKS[0])
-            shown = sys.stderr.isatty() and not quiet and not verbose
-            for event in _with_progress(events) if shown else events:
-                tally.take(event)
-                tell(event, verbose=verbose, quiet=quiet)
-        finally:
-            if writer.in_transaction:
-                writer.execute("ROLLBACK")
-            writer.close()
+    shown = sys.stderr.isatty() and not quiet and not verbose
+    with closing(history.run(options, wait)) as events:
+        for event in _with_progress(events) if shown else events:
+            tally.take(event)
+            tell(event, verbose=verbose, quiet=quiet)
     if verbose or (sys.stderr.isatty() and not quiet):
         setting.say(_summary(tally, clock() - began))
         if verbose:
@@ -228,9 +212,9 @@ def _with_progress(events: Iterable[Event]) -> Iterator[Event]:
             yield event
 
 
-def _dry_run(places: Places) -> int:
+def _dry_run(history: History) -> int:
     status = 0
-    for source in places.find():
+    for source in history.places.find():
         try:
             survey = source.survey("")
         except SourceError as error:

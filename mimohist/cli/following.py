@@ -15,13 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mimohist.backfill import Options
-    from mimohist.config import Config
-    from mimohist.refreshing import Places
+    from mimohist.history import History
 
 
-def follow_and_tell(
-    found: Config, places: Places, options: Options, *, wait: float, verbose: bool
-) -> int:
+def follow_and_tell(history: History, options: Options, *, wait: float, verbose: bool) -> int:
     """Follow the sources until SIGINT or SIGTERM; both are a clean end."""
     del wait
     ended = threading.Event()
@@ -30,7 +27,7 @@ def follow_and_tell(
     asked = options.stop
     options = replace(options, stop=lambda: ended.is_set() or asked())
     clockwork = Clockwork(*setting.CLOCKS, sleep=_sleeper(ended))
-    for event in follow(found.db, places, options, clockwork):
+    for event in follow(history.config.db, history.places, options, clockwork):
         tell(event, verbose=verbose, quiet=False)
     return 0
 

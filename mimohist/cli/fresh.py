@@ -7,45 +7,30 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mimohist import store
 from mimohist.cli import setting
 from mimohist.errors import NoIndex, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from sqlite3 import Connection
 
     from mimohist.config import Config
-
-SECONDS = 0.3
-"""How long a search takes in what is new before it answers."""
+    from mimohist.history import History
 
 
 @contextmanager
-def freshened(found: Config, *, refresh: bool) -> Iterator[Connection]:
+def freshened(found: Config, *, refresh: bool) -> Iterator[History]:
     """Open the index; without one, build it; else take in what is new for a moment."""
-    if refresh:
-        try:
-            _refresh(found)
-        except NoIndex:
-            _build(found)
-    reader = store.open_reader(found.db)
-    try:
-        yield reader
-    finally:
-        reader.close()
+    with setting.history(found) as history:
+        if refresh:
+            try:
+                _refresh(history)
+            except NoIndex:
+                _build(history)
+        yield history
 
 
-def _refresh(found: Config) -> None:
-    from mimohist.refreshing import refresh
-
-    done = refresh(
-        found.db,
-        setting.places(found),
-        frozenset(found.index_kinds),
-        setting.CLOCKS,
-        SECONDS,
-    )
+def _refresh(history: History) -> None:
+    done = history.refresh()
     for complaint in done.complaints:
         setting.say(f"mimohist: {complaint}")
     if done.pending:
@@ -55,19 +40,18 @@ def _refresh(found: Config) -> None:
         )
 
 
-def _build(found: Config) -> None:
+def _build(history: History) -> None:
     """Make the first index, with a progress bar on a terminal; Ctrl-C keeps what is built."""
     from mimohist.cli.backfill import run_and_tell
 
     gc.enable()
-    places = setting.places(found)
-    if not places.find():
+    if not history.places.find():
         raise SourceError(
             "no sessions of MiMo Code found (looked where it keeps mimocode.db);"
             " set MIMOCODE_DB, or [roots] in the configuration"
         )
     sys.stderr.write("mimohist: building the index for the first time\n")
     try:
-        run_and_tell(found, places, quiet=False)
+        run_and_tell(history, quiet=False)
     except KeyboardInterrupt:
         setting.say("\nmimohist: stopped; what was read is searched, `mimohist backfill` goes on")

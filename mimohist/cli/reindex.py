@@ -40,7 +40,7 @@ def reindex(
     if not found.db.exists():
         raise NoIndex(f"no index at {found.db}; run `mimohist backfill` first")
     names = (source,) if source else ()
-    places = setting.places(found, names)
+    history = setting.history(found, names)
     kinds = frozenset(found.index_kinds)
     if check:
         return _check(found.db, wait, quiet=quiet)
@@ -51,11 +51,9 @@ def reindex(
         finally:
             writer.close()
     failed = False
-    if places.find():
+    if history.places.find():
         options = Options(kinds=kinds, verify=True)
-        tally = run_and_tell(
-            found, places, options=options, wait=wait, verbose=verbose, quiet=quiet
-        )
+        tally = run_and_tell(history, options=options, wait=wait, verbose=verbose, quiet=quiet)
         failed = bool(tally.failed)
     with store.lock(found.db, wait):
         writer = store.open_writer(found.db)

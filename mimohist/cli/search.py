@@ -14,10 +14,9 @@ from mimohist.cli import setting
 from mimohist.cli.fresh import freshened
 from mimohist.errors import BadInput
 from mimohist.search import matching
-from mimohist.search import search as find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from sqlite3 import Connection
 
     from mimohist.config import Config
@@ -100,10 +99,11 @@ def search(
     )
     form = setting.form(as_format.value, json=as_json)
     _check(query)
-    with freshened(found, refresh=not no_refresh) as reader:
+    with freshened(found, refresh=not no_refresh) as history:
+        reader = history.reader
         if chosen:
             return _listed(reader, query, chosen[0], form, "\0" if null else "\n", limit)
-        answer = find(reader, query, setting.CLOCKS[1], _veil(found))
+        answer = history.answer(query)
         _print(reader, answer, form, "\0" if null else "\n", color.value)
         _explain(reader, answer, found, form, steps=explain)
     return 0 if answer.hits else 1
@@ -148,14 +148,6 @@ def _print(reader: Connection, answer: Answer, form: str, end: str, color: str) 
         from mimohist.render import plain
 
         setting.write(plain.hits(answer), end)
-
-
-def _veil(found: Config) -> Callable[[str], str] | None:
-    if not found.redact:
-        return None
-    from mimohist.redact import redact
-
-    return redact
 
 
 # The short answers

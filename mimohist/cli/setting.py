@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mimohist import config, sources
-from mimohist.errors import BadInput
-from mimohist.kinds import Kind
-from mimohist.refreshing import Places
+from mimohist.history import History
+from mimohist.history import moment as moment_of
+from mimohist.history import places as places_of
+from mimohist.kinds import Kind, kinds_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,40 +27,19 @@ def settings(db: Path | None) -> config.Config:
     return replace(found, db=db) if db else found
 
 
-def places(found: config.Config, names: Sequence[str] = ()) -> Places:
-    """Give where to look for sources; `names` are those asked for, else the configured ones."""
-    unknown = [name for name in names if name not in sources.ALL]
-    if unknown:
-        have = ", ".join(sources.ALL)
-        raise BadInput(f"no source {unknown[0]!r}; there are: {have}")
-    return Places(tuple(names) or found.sources, os.environ, config.home(os.environ), found.roots)
+def history(found: config.Config, names: Sequence[str] = ()) -> History:
+    """Give the library's object that this run works with; `names` are the sources asked for."""
+    return History(found, places_of(found, os.environ, names))
 
 
 def kinds(words: Sequence[str] | None) -> tuple[Kind, ...]:
     """Read kinds as typed; `all` is every one."""
-    found: list[Kind] = []
-    for word in words or ():
-        for name in word.split(","):
-            if name == "all":
-                return tuple(Kind)
-            try:
-                found.append(Kind(name))
-            except ValueError as error:
-                have = ", ".join([*Kind, "all"])
-                raise BadInput(f"no kind {name!r}; there are: {have}") from error
-    return tuple(found)
+    return kinds_named(words or ())
 
 
 def moment(text: str | None, *, end: bool) -> int | None:
     """Read a time as typed: the start of the span it names, or its end."""
-    if text is None:
-        return None
-    from datetime import datetime
-
-    from mimohist import when
-
-    span = when.parse(text, datetime.now().astimezone())
-    return when.millis(span.end if end else span.start)
+    return None if text is None else moment_of(text, end=end)
 
 
 def form(chosen: str, *, json: bool) -> str:
