@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mimohist.store_rows import Writer
+from mimohist.store_writer import remove_rows, remove_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,13 +78,12 @@ def forget(db: Connection, items: Sequence[Doomed]) -> int:
     db.execute("PRAGMA secure_delete = ON")
     db.execute("BEGIN IMMEDIATE")
     try:
-        writer = Writer(db, 0, "", frozenset())
         for item in items:
             db.execute(
                 "INSERT OR IGNORE INTO forgotten(source, level, id) VALUES (?, ?, ?)",
                 (item.source, item.level, item.id),
             )
-            count += _remove(db, writer, item)
+            count += _remove(db, item)
         db.execute("COMMIT")
     except BaseException:
         db.execute("ROLLBACK")
@@ -95,12 +94,12 @@ def forget(db: Connection, items: Sequence[Doomed]) -> int:
     return count
 
 
-def _remove(db: Connection, writer: Writer, item: Doomed) -> int:
+def _remove(db: Connection, item: Doomed) -> int:
     if item.level == "session":
-        return writer.remove_session(item.row)
+        return remove_session(db, item.row)
     column = "message" if item.level == "message" else "id"
     rows = db.execute(f"SELECT id FROM history_fts WHERE {column} = ?", (item.row,)).fetchall()
-    count = writer.remove(row for (row,) in rows)
+    count = remove_rows(db, [row for (row,) in rows])
     if item.level == "message":
         db.execute("DELETE FROM message WHERE id = ?", (item.row,))
     return count

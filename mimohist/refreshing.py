@@ -78,7 +78,7 @@ def refresh(
     from mimohist import backfill as runs  # a search that finds nothing new does not need it
 
     end = clock() + seconds
-    options = runs.Options(kinds=kinds, stop=lambda: clock() > end, daily=False)
+    options = runs.Options(kinds=kinds, stop=lambda: clock() > end, daily=False, hurry=True)
     try:
         with store.lock(path):
             writer = store.open_writer(path)

@@ -137,11 +137,11 @@ CREATE TABLE forgotten(
 """
 
 COLUMNS = (
+    "output",
     "said",
     "reply",
     "input",
     "error",
-    "output",
     "reasoning",
     "summary",
     "machine",
@@ -149,7 +149,8 @@ COLUMNS = (
     "more_pieces",
     "tags",
 )
-"""The FTS5 columns, in order.
+"""The FTS5 columns, in order: the first costs two bytes less for each word of each row than the
+others, so it is the one with the most text.
 
 `said` user text and titles; `reply` assistant text; `input` tool name and input;
 `error` a failed tool's error text; `output`; `reasoning`; `summary` compaction summaries;
@@ -167,11 +168,11 @@ _HUMAN = "h.machine IS NULL"
 ROW_VIEW = f"""
 CREATE VIEW history_fts_row AS SELECT
   h.id AS id,
+  CASE WHEN {_HUMAN} AND h.kind <> 'tool_error' THEN {_OUTPUT} END AS output,
   CASE WHEN {_HUMAN} AND h.kind IN ('user_text', 'title') THEN {_BODY} END AS said,
   CASE WHEN {_HUMAN} AND h.kind = 'assistant_text' THEN {_BODY} END AS reply,
   CASE WHEN {_HUMAN} AND h.kind IN ('tool_output', 'tool_error') THEN {_BODY} END AS input,
   CASE WHEN {_HUMAN} AND h.kind = 'tool_error' THEN {_OUTPUT} END AS error,
-  CASE WHEN {_HUMAN} AND h.kind <> 'tool_error' THEN {_OUTPUT} END AS output,
   CASE WHEN {_HUMAN} AND h.kind = 'reasoning' THEN {_BODY} END AS reasoning,
   CASE WHEN h.machine = 'summary' THEN {_BODY} END AS summary,
   CASE WHEN {_HUMAN} OR h.machine = 'summary' THEN {_CUT}

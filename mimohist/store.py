@@ -75,6 +75,20 @@ def open_writer(path: Path) -> sqlite3.Connection:
     return db
 
 
+def unwritable(db: sqlite3.Connection, error: sqlite3.Error) -> IndexUnusable:
+    """Explain why the index that `db` has open could not be written."""
+    path = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0]
+    text = str(error)
+    if "malformed" in text or "not a database" in text:
+        return IndexUnusable(
+            f"{path} is damaged ({text}); move it away and run `mimohist backfill`"
+        )
+    return IndexUnusable(
+        f"{path} cannot be written ({text}); what was stored before is all there:"
+        " make room on the disk and run this again"
+    )
+
+
 def _version(db: sqlite3.Connection, path: Path) -> int:
     try:
         version = int(db.execute("PRAGMA user_version").fetchone()[0])
