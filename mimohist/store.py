@@ -71,13 +71,17 @@ def open_writer(path: Path) -> sqlite3.Connection:
         if version < schema.VERSION:
             migrate(db, version)
     except sqlite3.Error as error:
-        raise IndexUnusable(f"{path}: {error}") from error
+        raise _unwritable(path, error) from error
     return db
 
 
 def unwritable(db: sqlite3.Connection, error: sqlite3.Error) -> IndexUnusable:
     """Explain why the index that `db` has open could not be written."""
     path = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0]
+    return _unwritable(path, error)
+
+
+def _unwritable(path: Path | str, error: sqlite3.Error) -> IndexUnusable:
     text = str(error)
     if "malformed" in text or "not a database" in text:
         return IndexUnusable(
