@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 VERBS = {
     "search": "Find messages by their words, best match first.",
     "around": "Show a message with its neighbours.",
+    "export": "Write whole sessions: JSON, Markdown, a web page.",
     "backfill": "Index what is new in the sources.",
     "reindex": "Rebuild the search tables from what is stored and the sources.",
     "sql": "Ask the index in SQL, read only.",
     "forget": "Remove something from the index for good.",
+    "mcp": "Serve the history to agents, over MCP.",
 }
 
 _ERROR = 2

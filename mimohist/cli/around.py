@@ -60,7 +60,7 @@ def around(
         agent=agent,
         kinds=setting.kinds(kind),
     )
-    texts = _texts(refs)
+    texts = setting.texts(refs)
     if not texts:
         raise BadInput("no refs on standard input; mimohist search --ids prints them")
     form = setting.form(as_format.value, json=as_json)
@@ -71,16 +71,6 @@ def around(
         end = "\0" if null else "\n"
         _print(history.reader, contexts, form, color.value, end=end, full=full, pager=pager)
     return 0
-
-
-def _texts(refs: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    for text in refs:
-        if text == "-":
-            found += [line.strip() for line in sys.stdin.read().replace("\0", "\n").split("\n")]
-        else:
-            found.append(text)
-    return [text for text in dict.fromkeys(found) if text]
 
 
 def _cut(one: Context, most: int, form: str) -> Context:

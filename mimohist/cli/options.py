@@ -31,6 +31,15 @@ class TableFormat(StrEnum):
     JSON = "json"
 
 
+class ExportFormat(StrEnum):
+    """How sessions are exported."""
+
+    JSON = "json"
+    JSONL = "jsonl"
+    MD = "md"
+    HTML = "html"
+
+
 class Color(StrEnum):
     """When to use colours."""
 
@@ -179,6 +188,33 @@ MaxBytes = Annotated[
     Option("--max-bytes", metavar="N", min=1, help="Cut at a message, keeping the anchor."),
 ]
 Pager = Annotated[bool, Option("--pager/--no-pager", help="Page what does not fit a terminal.")]
+
+# Sessions
+
+SessionRefs = Annotated[
+    list[str],
+    Argument(
+        metavar="REF...",
+        help="Sessions, or messages of them; - reads refs, one a line.",
+        autocompletion=complete.sessions,
+    ),
+]
+Slice = Annotated[
+    str | None,
+    Option("--agent", metavar="NAME", help="This agent or slice; all for every one. [main]"),
+]
+Compacted = Annotated[
+    bool, Option("--compacted", help="Only what the model last saw: after compaction.")
+]
+Step = Annotated[
+    int | None,
+    Option("--step", metavar="N", min=1, help="What the model had seen after its N-th answer."),
+]
+Redact = Annotated[
+    bool | None,
+    Option("--redact/--no-redact", help="Replace keys, tokens and passwords.", show_default=False),
+]
+AsExport = Annotated[ExportFormat, Option("--format", help="What to write.")]
 
 # Writing
 

@@ -42,6 +42,17 @@ def moment(text: str | None, *, end: bool) -> int | None:
     return None if text is None else moment_of(text, end=end)
 
 
+def texts(refs: Sequence[str]) -> list[str]:
+    """Give the refs typed, each once; `-` stands for those on standard input."""
+    found: list[str] = []
+    for text in refs:
+        if text == "-":
+            found += [line.strip() for line in sys.stdin.read().replace("\0", "\n").split("\n")]
+        else:
+            found.append(text)
+    return [text for text in dict.fromkeys(found) if text]
+
+
 def form(chosen: str, *, json: bool) -> str:
     """Settle the form of output: `auto` is human on a terminal and plain elsewhere."""
     if json:
