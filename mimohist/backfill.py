@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import suppress
 from heapq import merge
 from typing import TYPE_CHECKING
 
-from mimohist import store, store_tuning
+from mimohist import forgetting, store, store_tuning
 from mimohist.backfill_events import (
     Began,
     Ended,
@@ -25,7 +26,7 @@ from mimohist.backfill_events import (
 )
 from mimohist.backfill_root import Options, Root
 from mimohist.backfill_session import BATCH, Reader
-from mimohist.errors import SourceError
+from mimohist.errors import Busy, SourceError
 from mimohist.store_rows import RULES, SIX, TEXT_LIMIT
 from mimohist.store_writer import Writer
 
@@ -71,6 +72,9 @@ def _backfill(
     db: Connection, sources: Sequence[Source], options: Options, now: Callable[[], int]
 ) -> Iterator[Event]:
     kinds = _remember(db, options)
+    if not options.hurry:
+        with suppress(Busy):  # a reader that stays; the next run tries again
+            forgetting.purge(db)
     _mark_lost(db, sources)
     roots = []
     for source in sources:

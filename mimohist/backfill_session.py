@@ -69,7 +69,7 @@ class Reader:
     def _take(self, work: Work, reading: Reading, item: Message | Skipped | Mark) -> None:
         root = self._root
         if isinstance(item, Message):
-            if ("message", item.id) in root.forgotten:
+            if ("message", f"{reading.session.id}/{item.id}") in root.forgotten:
                 return
             row, given = work.message(reading.session, item, root.forgotten)
             if reading.whole:

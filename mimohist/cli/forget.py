@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from mimohist import forgetting, store
 from mimohist.cli import options as o
 from mimohist.cli import setting
-from mimohist.errors import BadInput
+from mimohist.errors import BadInput, NotFound
 from mimohist.naming import resolve
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     from mimohist.naming import Named
 
 HELP = """Remove something from the index for good; no backfill brings it back.
@@ -40,8 +42,11 @@ def forget(
     with store.lock(found.db, wait):
         writer = store.open_writer(found.db)
         try:
-            named = [_named(resolve(writer, text), text, whole=session) for text in refs]
-            items = forgetting.doomed(writer, named, copies=copies)
+            items = [
+                item
+                for text in refs
+                for item in _doomed(writer, text, whole=session, copies=copies)
+            ]
             if dry_run:
                 for item in items:
                     sys.stdout.write(
@@ -54,6 +59,18 @@ def forget(
     if not quiet:
         setting.say(f"{count} parts forgotten")
     return 0
+
+
+def _doomed(db: Connection, text: str, *, whole: bool, copies: bool) -> list[forgetting.Doomed]:
+    """Find what a ref, or the id of a part, names."""
+    try:
+        named = _named(resolve(db, text), text, whole=whole)
+    except NotFound:
+        parts = forgetting.doomed_parts(db, text, copies=copies)
+        if not parts:
+            raise
+        return parts
+    return forgetting.doomed(db, [named], copies=copies)
 
 
 def _named(named: Named, text: str, *, whole: bool) -> Named:
