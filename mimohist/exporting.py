@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     Find = Callable[[str, str], Source | None]
     Messages = Iterator[TrajectoryMessage | Skipped]
+    Forgotten = frozenset[tuple[str, str]]
 
 
 class Origin(StrEnum):
@@ -136,10 +139,10 @@ def _made(
     )
 
 
-def _forgotten(db: Connection, source: str) -> frozenset[str]:
-    """Give the messages that are to be nowhere any more, though their source has them."""
-    sql = "SELECT id FROM forgotten WHERE source = ? AND level = 'message'"
-    return frozenset(id for (id,) in db.execute(sql, (source,)))
+def _forgotten(db: Connection, source: str) -> Forgotten:
+    """Give the messages and parts that are to be nowhere, though their source has them still."""
+    sql = "SELECT level, id FROM forgotten WHERE source = ?"
+    return frozenset(db.execute(sql, (source,)))
 
 
 def _agent(chosen: Sequence[Head], cut: Cut) -> str:
@@ -159,7 +162,7 @@ def redacted(one: Trajectory) -> Trajectory:
 # From the rows of a database
 
 
-def _from_rows(session: _Session, cut: Cut, forgotten: frozenset[str]) -> Trajectory | None:
+def _from_rows(session: _Session, cut: Cut, forgotten: Forgotten) -> Trajectory | None:
     """Read a database that has these tables and this session's messages, else give None."""
     from mimohist.sources import v1_rows
 
@@ -175,24 +178,29 @@ def _from_rows(session: _Session, cut: Cut, forgotten: frozenset[str]) -> Trajec
         if cut.narrows and origin and origin.session:
             before = inherited(rows.heads(origin.session), origin.watermark)
             ids = [*((origin.session, head.id) for head in before), *ids]
-    wanted = [(owner, id) for owner, id in ids if id not in forgotten]
-    return _made(session, Origin.ROWS, None, _agent(chosen, cut), _read_rows(path, wanted))
+    wanted = [(owner, id) for owner, id in ids if ("message", id) not in forgotten]
+    messages = _read_rows(path, wanted, forgotten)
+    return _made(session, Origin.ROWS, None, _agent(chosen, cut), messages)
 
 
-def _read_rows(path: Path, ids: Sequence[tuple[str, str]]) -> Messages:
+def _read_rows(path: Path, ids: Sequence[tuple[str, str]], forgotten: Forgotten) -> Messages:
     from mimohist.sources import v1_rows
 
     with v1_rows.opened(path) as rows:
-        for owner, id in ids if rows else ():
-            assert rows is not None  # noqa: S101 - said above, which a checker cannot see
-            yield from rows.messages(owner, (id,))
+        if rows is not None:
+            for owner, pairs in groupby(ids, key=itemgetter(0)):
+                for item in rows.messages(owner, (id for _, id in pairs)):
+                    if not isinstance(item, Skipped):
+                        parts = item["parts"]
+                        item["parts"] = [p for p in parts if ("part", p["id"]) not in forgotten]
+                    yield item
 
 
 # From what a source's reader gives
 
 
 def _from_source(
-    session: _Session, cut: Cut, forgotten: frozenset[str], find: Find
+    session: _Session, cut: Cut, forgotten: Forgotten, find: Find
 ) -> Trajectory | None:
     source = find(session.source, session.root)
     if source is None:
@@ -202,8 +210,9 @@ def _from_source(
     skipped: list[Skipped] = []
     for item in reading.messages:
         if isinstance(item, Message):
-            if item.id not in forgotten:
-                found[item.id] = _joined(found.get(item.id), item)
+            if ("message", item.id) not in forgotten:
+                parts = tuple(p for p in item.parts if ("part", p.id) not in forgotten)
+                found[item.id] = _joined(found.get(item.id), replace(item, parts=parts))
         elif isinstance(item, Skipped):
             skipped.append(item)
     messages = sorted(found.values(), key=lambda one: (one.at, one.id))

@@ -17,12 +17,11 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from mimohist import config, sources, store
-from mimohist import refs as names
 from mimohist.answers import Mode, Query, Sort
-from mimohist.errors import BadInput, MimohistError, NotFound, SourceError
+from mimohist.errors import BadInput, MimohistError, SourceError
 from mimohist.kinds import Kind, kinds_named
 from mimohist.refreshing import Places, Refreshed
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from mimohist.config import Config
     from mimohist.contexts import Context
     from mimohist.exporting import Trajectory
+    from mimohist.pages import Page
     from mimohist.records import Message
     from mimohist.sources import Source
 
@@ -47,23 +47,6 @@ REFRESH_SECONDS = 0.3
 
 PAGE = 4_000
 """How many characters `get` gives, if not said."""
-
-
-class Page(NamedTuple):
-    """A stretch of a part's text; offsets are code points.
-
-    `text` begins at `offset`; `next_offset` is where the rest begins, None at the end; `total` is
-    the length of the whole.  A call's input and what it gave back are one text.
-    """
-
-    part_id: str
-    ref: str
-    kind: Kind
-    tool: str | None
-    text: str
-    offset: int
-    next_offset: int | None
-    total: int
 
 
 class History:
@@ -294,14 +277,17 @@ class History:
         be.  Raises `NotFound` for an unknown part, `BadInput` for an `offset` that is negative
         or behind the end and a `length` below 1.
         """
-        if offset < 0 or length < 1:
-            raise BadInput("offset counts characters from 0, length from 1")
-        ref, kind, tool, text = self._part(part_id)
-        if offset > len(text):
-            raise BadInput(f"offset {offset} is behind the end: {part_id} has {len(text)}")
-        end = offset + length
-        rest = end if end < len(text) else None
-        return Page(part_id, ref, kind, tool, text[offset:end], offset, rest, len(text))
+        from mimohist.pages import page, whole
+
+        def windows(ref: str) -> tuple[Context, ...]:
+            return self.around(ref, before=0, after=0, agent="all")
+
+        found = whole(self.reader, part_id, windows)
+        if self.config.redact and found.kind is Kind.TITLE:
+            from mimohist.redact import redact
+
+            found = found._replace(text=redact(found.text))
+        return page(part_id, found, offset, length)
 
     def export(
         self,
@@ -350,49 +336,6 @@ class History:
             return list(one.peek(session, messages)) if one else []
         except (MimohistError, LookupError, OSError):
             return []
-
-    def _part(self, part_id: str) -> tuple[str, Kind, str | None, str]:
-        found = self.reader.execute(
-            "SELECT h.kind, s.title, r.source, s.session_id, m.message_id FROM history_fts h"
-            " JOIN session s ON s.id = h.session JOIN root r ON r.id = s.root"
-            " LEFT JOIN message m ON m.id = h.message"
-            " WHERE h.root IN (SELECT id FROM root) AND h.part_id = ? ORDER BY h.id",
-            (part_id,),
-        ).fetchone()
-        if found and found[4] is None:
-            title = found[1]
-            veil = self._veil()
-            shown = veil(title) if veil else title
-            return names.format(found[2], found[3]), Kind(found[0]), None, shown
-        if found:
-            ref = names.format(*found[2:])
-        elif whereabouts := self._unindexed(part_id):
-            ref = whereabouts
-        else:
-            raise NotFound(f"no part {part_id!r}; search and around print part ids")
-        for context in self.around(ref, before=0, after=0, agent="all"):
-            for message in context.messages:
-                sides = [side for side in message.parts if side.part_id == part_id]
-                if sides:
-                    text = "\n".join(side.text for side in sides)
-                    return message.ref, sides[-1].kind, sides[0].tool, text
-        raise NotFound(f"part {part_id!r} holds no text")
-
-    def _unindexed(self, part_id: str) -> str | None:
-        """Look into the databases for a part that is not indexed (yet): the message it is of."""
-        from mimohist.sources import v1_rows
-
-        for source, path in self.reader.execute("SELECT source, path FROM root WHERE NOT gone"):
-            if not v1_rows.is_database(Path(path)):
-                continue
-            try:
-                with v1_rows.opened(Path(path)) as rows:
-                    found = rows.message_with(part_id) if rows else None
-            except SourceError:
-                continue
-            if found:
-                return names.format(source, *found)
-        return None
 
 
 def places(found: Config, environ: Mapping[str, str], names: Sequence[str] = ()) -> Places:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mimohist.answers import Answer, Hit
     from mimohist.contexts import Context, ShownMessage, ShownPart
-    from mimohist.history import Page
+    from mimohist.pages import Page
 
 MOST_BYTES = 20_480
 """What a whole answer has at most, as in MiMo Code (`src/tool/history.ts`)."""

@@ -462,7 +462,7 @@ def test_no_mixture_of_markdown_and_html_runs_in_a_viewer(text: str) -> None:
 def active(document: str) -> list[str]:
     """Render Markdown as permissively as can be, and give what would do something."""
     viewer = MarkdownIt("commonmark", {"html": True})
-    viewer.validateLink = bool  # type: ignore[method-assign]
+    viewer.validateLink = bool  # type: ignore[assignment, method-assign]
     reader = Viewer()
     reader.feed(viewer.render(document))
     reader.close()

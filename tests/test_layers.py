@@ -30,7 +30,10 @@ FLOORS = (
         "search": "search around asking candidates columns hits naming run scan scope snippets",
         "each source": "sources.*",
     },
-    {"backfill": "backfill backfill_* follow forgetting refreshing reindexing", "export": "exporting"},
+    {
+        "backfill": "backfill backfill_* follow forgetting refreshing reindexing",
+        "export": "exporting pages",
+    },
     {"render": "render render.*", "config": "config"},
     {"library": "history"},
     {"the history tool": "history_tool tool_texts mcp_server"},

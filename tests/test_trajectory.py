@@ -152,7 +152,7 @@ def test_payloads_of_files_and_attachments_are_summarised() -> None:
     }
     for status in ("completed", "error"):
         attachments = [file, nameless, linked]
-        state = {"status": status, "input": {}, "attachments": attachments}
+        state: dict[str, object] = {"status": status, "input": {}, "attachments": attachments}
         made = part_of({"type": "tool", "tool": "read", "state": state}, **own)
         urls = [one["url"] for one in made["state"]["attachments"]]
         assert urls == ["[data-url:image/png:a.png]", "[data-url:image/png]", "file:///a"]
@@ -369,17 +369,19 @@ def test_when_the_source_is_gone_the_index_answers_and_it_is_said(gone: History)
     assert answer["parts"][2]["state"]["error"] == "ENOENT"
 
 
-def test_a_forgotten_message_is_not_handed_out(place: Path) -> None:
+def test_what_was_forgotten_is_not_handed_out(place: Path) -> None:
     """What was to be forgotten is in its source still, but not in what this program writes."""
     with MimoDatabase(place) as db:
         session = db.session(id="ses_one")
         db.say(session, "the secret", id="msg_1")
-        db.say(session, "the rest", id="msg_2")
+        db.part(db.say(session, "the rest", id="msg_2"), {"type": "x"}, id="prt_secret")
     found = history(place)
     with closing(sqlite3.connect(found.config.db)) as index:
         index.execute("INSERT INTO forgotten VALUES ('mimo', 'message', 'msg_1')")
+        index.execute("INSERT INTO forgotten VALUES ('mimo', 'part', 'prt_secret')")
         index.commit()
-    assert ids(found, "ses_one") == ["msg_2"]
+    (one,) = messages(found, "ses_one")
+    assert (one["id"], [part["type"] for part in one["parts"]]) == ("msg_2", ["text"])
 
 
 def test_secrets_are_replaced_on_request(place: Path) -> None:
