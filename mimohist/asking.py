@@ -84,7 +84,7 @@ def _explained(error: Exception) -> str:
     text = str(error)
     if text == "interrupted":
         return "the query took too long; narrow it, or give it more with --timeout SECONDS"
-    if "readonly" in text or "not authorized" in text or "prohibited" in text:
+    if "readonly" in text or "not authorized" in text or "denied" in text:
         return f"only reading is allowed here ({text})"
     if "You did not supply a value for binding" in text:
         name = text.rsplit(":", 1)[-1].strip().rstrip(".")

@@ -67,7 +67,6 @@ def mimohist(home: Path) -> Program:
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "TZ": "UTC",
         "LANG": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
     def run(

@@ -47,7 +47,7 @@ def compact(value: object) -> str:
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def tool_data(  # noqa: PLR0913 - these are the program's fields
+def tool_data(
     tool: str,
     arguments: Mapping[str, Any] | None,
     *,

@@ -29,13 +29,15 @@ the program's format: MiMo Code's v2 (64 bits of time), opencode's v1 (48 bits, 
 wrapped on 2026-08-14); `ids="v1"` makes an old MiMo Code's.  `seed` varies the rest of the
 id: two databases filled alike hold equal ids unless it differs.
 
+A file that is a database already is opened as it is: give a later `start` then.
+
 A `data` argument may be a mapping (written as the program's compact JSON), a str (written
 as it is, for broken JSON) or bytes (text that is not UTF-8).
 """
 
 from __future__ import annotations
 
-# ruff: noqa: A001, A002, ANN401, PLR0913, S608 - names and numbers are the columns'
+# ruff: noqa: ANN401 - names and numbers are the columns'
 import json
 from collections.abc import Mapping
 from typing import Any, ClassVar

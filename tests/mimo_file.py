@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# ruff: noqa: A002, ANN401, S608 - column names are the program's and the tests' own
+# ruff: noqa: ANN401 - column names are the program's and the tests' own
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -47,8 +47,9 @@ class DatabaseFile:
             self.connection.execute(f"PRAGMA {pragma}")
         self.connection.execute("PRAGMA foreign_keys=ON")
         self.connection.execute("BEGIN")
-        for statement in statements:
-            self.connection.execute(statement)
+        if not self.connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            for statement in statements:
+                self.connection.execute(statement)
         self.connection.execute("COMMIT")
         self._columns = {
             table: {row[1] for row in self.connection.execute(f"PRAGMA table_info(`{table}`)")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# ruff: noqa: S608 - table names are the tests' own
 import json
 import shutil
 import sqlite3

@@ -7,8 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +19,9 @@ from mimohist.sources.source import Candidate
 from mimohist.sources.v1 import V1
 from tests.mimo_data import tool_data
 from tests.mimo_database import START, MimoDatabase
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 AT = START
 
@@ -465,7 +467,7 @@ def test_every_sort_of_change_is_noticed(two: tuple[MimoDatabase, Looked]) -> No
     assert looked.changed() == {"ses_a"}
     db.delete("session", "ses_b")
     assert looked.changed() == set()
-    assert looked.source.survey(looked.memory).present == {"ses_a"}
+    assert looked.source.survey(looked.memory).present == frozenset({"ses_a"})
     db.session(id="ses_c")
     assert looked.changed() == {"ses_c"}
     db.close()

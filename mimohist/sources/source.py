@@ -69,8 +69,13 @@ class Source(Protocol):
     written beside or into it.
     """
 
-    name: str
-    root: Path
+    @property
+    def name(self) -> str:
+        """The source's name: the first word of its refs."""
+
+    @property
+    def root(self) -> Path:
+        """The database or folder that is read."""
 
     def stamp(self) -> str:
         """Tell, by `stat` alone, what the root looks like; equal stamps: nothing changed."""

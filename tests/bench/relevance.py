@@ -198,11 +198,45 @@ JUDGED = (
 )
 
 WORDS = re.compile(r"[^\W_]+")
-FILLER = (
-    "the a to of and in is it that for with on this be as are we can should now test file "
-    "code run line build error value user server data request function change check "
-    "update result"
-).split(" ")
+FILLER = [
+    "the",
+    "a",
+    "to",
+    "of",
+    "and",
+    "in",
+    "is",
+    "it",
+    "that",
+    "for",
+    "with",
+    "on",
+    "this",
+    "be",
+    "as",
+    "are",
+    "we",
+    "can",
+    "should",
+    "now",
+    "test",
+    "file",
+    "code",
+    "run",
+    "line",
+    "build",
+    "error",
+    "value",
+    "user",
+    "server",
+    "data",
+    "request",
+    "function",
+    "change",
+    "check",
+    "update",
+    "result",
+]
 
 
 class Row(NamedTuple):

@@ -1,0 +1,1 @@
+complete --command mimohist --no-files --arguments "(env _MIMOHIST_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) mimohist)" --condition "env _MIMOHIST_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) mimohist"
