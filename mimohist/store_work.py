@@ -232,7 +232,7 @@ class Work:
             change.gone.remove(id)
             self.saved.removed -= 1
         count = len(FTS_COLUMNS)
-        stored = Row(*found[1:count], stored_texts(*found[count:]))
+        stored = Row._make((*found[1:count], stored_texts(*found[count:])))
         row = row.fuller(change.changed.get(id, stored))
         if not any(row.texts):
             self._drop({id})

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +14,8 @@ from tests import generated
 from tests.mimo_database import MimoDatabase
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import Program
 
 

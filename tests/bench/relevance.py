@@ -117,7 +117,7 @@ JUDGED = (
     ),
     Judged(
         SAID,
-        "C++ name lookup finds std::swap first; write `using std::swap;` and call swap unqualified.",
+        "C++ name lookup finds std::swap first; write `using std::swap;`, then swap unqualified.",
         (("symbols", "C++"), ("symbols", "std::swap"), ("half a sentence", "swap unqualified")),
     ),
     Judged(
