@@ -10,7 +10,7 @@ from mimohist.contexts import Context, ShownMessage, ShownPart
 from mimohist.errors import BadInput
 from mimohist.naming import Named, resolve
 from mimohist.records import PENDING, Kind, Machine, Message, Part
-from mimohist.sources import RESUME
+from mimohist.sources import resume
 from mimohist.text import said
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ def _windows(ids: list[int], marked: set[int], view: View) -> list[tuple[int, in
 
 def _context(reader: _Reader, session: int, ids: list[int], marked: set[int]) -> Context:
     db, peek = reader.db, reader.peek
-    source, root, session_id, title, project, path, at, gone = db.execute(
-        "SELECT r.source, r.path, s.session_id, s.title, p.directory, s.path, s.time_created,"
-        " s.gone OR r.gone FROM session s JOIN project p ON p.id = s.project"
+    source, root, session_id, parent, title, project, path, at, gone = db.execute(
+        "SELECT r.source, r.path, s.session_id, s.parent_id, s.title, p.directory, s.path,"
+        " s.time_created, s.gone OR r.gone FROM session s JOIN project p ON p.id = s.project"
         " JOIN root r ON r.id = s.root WHERE s.id = ?",
         (session,),
     ).fetchone()
@@ -135,7 +135,6 @@ def _context(reader: _Reader, session: int, ids: list[int], marked: set[int]) ->
     if peek and not gone and shown:
         shown = _completed(shown, peek(source, root, session_id, [m.message_id for m in shown]))
     kept = [_only(message, reader.view.kinds) for message in shown]
-    command = RESUME.get(source)
     return Context(
         source=source,
         session_id=session_id,
@@ -145,7 +144,7 @@ def _context(reader: _Reader, session: int, ids: list[int], marked: set[int]) ->
         path=path,
         at=at,
         gone=bool(gone),
-        resume=(*command, session_id) if command else None,
+        resume=resume(source, session_id, parent),
         messages=tuple(message for message in kept if message.parts or message.anchor),
         earlier=0,
         later=0,

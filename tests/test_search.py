@@ -14,6 +14,7 @@ from mimohist.answers import Answer, Mode, Query, Sort
 from mimohist.errors import BadInput
 from mimohist.records import Kind
 from mimohist.search import matching, search
+from mimohist.sources import resume
 from mimohist.text import clean, fold
 from tests.index_of import START, Given, index_of
 
@@ -576,3 +577,18 @@ def test_search_agrees_with_a_plain_reading_of_the_texts(
         )
     }
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "parent", "command"),
+    [
+        ("mimo", None, ("mimo", "-s", "ses_1")),
+        ("mimo", "ses_0", ("mimo", "-s", "ses_1")),
+        ("claude", "ses_0", ("claude", "--resume", "ses_0")),
+        ("nothing", None, None),
+    ],
+)
+def test_what_reopens_a_session(
+    source: str, parent: str | None, command: tuple[str, ...] | None
+) -> None:
+    assert resume(source, "ses_1", parent) == command

@@ -47,7 +47,7 @@ def _build(history: History) -> None:
     gc.enable()
     if not history.places.find():
         raise SourceError(
-            "no sessions of MiMo Code found (looked where it keeps mimocode.db);"
+            f"no sessions found (looked for {', '.join(history.places.names)});"
             " set MIMOCODE_DB, or [roots] in the configuration"
         )
     sys.stderr.write("mimohist: building the index for the first time\n")

@@ -30,6 +30,17 @@ RESUME: Mapping[str, tuple[str, ...]] = {
 """The command that reopens a session in its own program, the session's id to be added."""
 
 
+def resume(source: str, session: str, parent: str | None) -> tuple[str, ...] | None:
+    """Give the command that reopens a session in its own program, None where there is none.
+
+    Claude Code knows no session of a sub-agent: the one that started it is reopened.
+    """
+    command = RESUME.get(source)
+    if command is None:
+        return None
+    return (*command, parent if parent and source == "claude" else session)
+
+
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the module holds
     """Give the classes of `source`, which a search that reads nothing need not load."""
     if name in __all__:
