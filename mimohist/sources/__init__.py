@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ("ALL", "RESUME", "Candidate", "Reading", "Source", "Survey", "find", "glance")
 
-ALL = ("mimo", "claude", "codex")
+ALL = ("mimo", "opencode", "claude", "codex")
 """The sources in the order in which they are asked; each is a module of this package."""
 
 RESUME: Mapping[str, tuple[str, ...]] = {
     "mimo": ("mimo", "-s"),
+    "opencode": ("opencode", "-s"),
     "claude": ("claude", "--resume"),
     "codex": ("codex", "resume"),
 }

@@ -10,8 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mimohist.errors import SourceError
-from mimohist.sources.stamps import stamp
+from mimohist.sources.places import databases, shared_data, stamped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,33 +31,12 @@ def find(environ: Mapping[str, str], home: Path, roots: Sequence[Path]) -> Itera
 def glance(
     environ: Mapping[str, str], home: Path, roots: Sequence[Path]
 ) -> Iterator[tuple[Path, str]]:
-    """Give each database's path with its stamp; those that cannot be looked at have none."""
-    for path in _paths(environ, home, roots):
-        try:
-            yield path, stamp(path)
-        except SourceError:
-            yield path, ""
+    """Give each database's path with its stamp."""
+    return stamped(_paths(environ, home, roots))
 
 
 def _paths(environ: Mapping[str, str], home: Path, roots: Sequence[Path]) -> Iterator[Path]:
-    data = _data_folder(environ, home)
-    named = environ.get("MIMOCODE_DB", "")
-    used = data / (named if named and named != ":memory:" else "mimocode.db")
-    found: dict[Path, bool] = {used: bool(named)}
-    for folder in (data, *roots):
-        if folder.is_dir():
-            found.update(dict.fromkeys(sorted(folder.glob("mimocode*.db")), False))
-        elif folder in roots:
-            found[folder] = True
-    for path, asked_for in found.items():
-        if asked_for or path.exists():
-            yield path
-
-
-def _data_folder(environ: Mapping[str, str], home: Path) -> Path:
     own = environ.get("MIMOCODE_HOME", "")
-    if own and Path(own).is_absolute():
-        return Path(own) / "data"
-    shared = environ.get("XDG_DATA_HOME", "")
-    base = Path(shared) if shared and Path(shared).is_absolute() else home / ".local" / "share"
-    return base / "mimocode"
+    data = Path(own) / "data" if own and Path(own).is_absolute() else None
+    folder = data or shared_data(environ, home) / "mimocode"
+    return databases(folder, "mimocode", environ.get("MIMOCODE_DB", ""), roots)
