@@ -97,7 +97,9 @@ def _in_scope(run: Run, kinds: tuple[Kind, ...], glob: str) -> Iterator[Row]:
 
 def _everything(run: Run, glob: str, *, newest: bool) -> Iterator[Row]:
     """Read the whole table in stretches of ids, each given in the order of its times."""
-    low, high = run.db.execute("SELECT min(id), max(id) FROM history_fts").fetchone()
+    low, high = run.db.execute(
+        "SELECT (SELECT min(id) FROM history_fts), (SELECT max(id) FROM history_fts)"
+    ).fetchone()
     if low is None:
         return
     low, high = max(low, run.scope.low), min(high, run.scope.high)

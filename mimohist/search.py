@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from sqlite3 import Connection
 
-WINDOW = 5_000
+WINDOW = 2_000
 """How many of the newest matches of one expression are ranked."""
 
-ANY_WINDOW = 8_000
+ANY_WINDOW = 2_000
 """How many rows the rarer words of an any-word search may have together."""
 
 FLOOR = 0.25
@@ -266,8 +266,8 @@ def any_of(run: Run, kinds: tuple[Kind, ...], floor: float) -> list[Row]:
     """Rank the rows that hold any of the words, the more telling ones the higher.
 
     A recency window would ruin this, so it is bounded by the rarer words: rows
-    that hold one of them are ranked by all, and rows that hold only common words
-    are looked at when there is room.
+    that hold one of them are ranked by those, then by what all the words tell; rows
+    that hold only common words are looked at when there is room.
     """
     where = targets(kinds, machine=run.query.machine)
     sized = []
@@ -283,10 +283,9 @@ def any_of(run: Run, kinds: tuple[Kind, ...], floor: float) -> list[Row]:
             break
         rare.append(term)
         room -= count
-    match = candidates.expression(run.terms, where, run.scope, without=run.without, any_word=True)
-    if len(rare) < len(sized):
-        narrow = candidates.expression(tuple(rare), where, run.scope, any_word=True)
-        match = f"({narrow}) AND ({match})"
+    # bm25 reads the whole list of every word it is given, so the common ones are not:
+    # what they add is told by the texts of the best rows.
+    match = candidates.expression(tuple(rare), where, run.scope, without=run.without, any_word=True)
     rows: list[Row] = []
     for part in candidates.ranked(run.db, Lookup(match, run.scope), 2 * ANY_WINDOW):
         rows = list(part.rows)
@@ -297,7 +296,9 @@ def any_of(run: Run, kinds: tuple[Kind, ...], floor: float) -> list[Row]:
 
 def _worth(db: Connection, count: int) -> float:
     """Say how much a word tells that stands in `count` rows: common ones next to nothing."""
-    first, last = db.execute("SELECT min(id), max(id) FROM history_fts").fetchone()
+    first, last = db.execute(
+        "SELECT (SELECT min(id) FROM history_fts), (SELECT max(id) FROM history_fts)"
+    ).fetchone()
     return log(1 + ((last or 0) - (first or 0) + 1) / (1 + count))
 
 
@@ -316,7 +317,7 @@ def _by_coverage(
 ) -> list[Row]:
     """Rank rows by their score and by how much of what the words tell they hold."""
     best = rows[0].score if rows else 0.0
-    looked = rows[: max(200, 5 * run.query.limit)] if run.query.limit else rows
+    looked = rows[: max(60, 5 * run.query.limit)] if run.query.limit else rows
     covered: list[Row] = []
     for row in looked:
         if row.score < floor * best:
