@@ -1,7 +1,8 @@
 """Rows that may match, from the full-text table, in bounded windows.
 
-Ranking costs time for every match scored, so a common word is ranked over its newest
-`window` matches; ids follow time, so the newest come first without sorting.
+bm25 costs time for every match scored, and once for every row that holds a word, in scope
+or not.  So the newest `WINDOW` matches are ranked, fewer of them when the words are very
+common; ids follow time, so the newest come first without sorting.
 """
 
 from __future__ import annotations
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
 
     from mimohist.query import Term
     from mimohist.scope import Scope
+
+
+WINDOW = 8_000
+"""How many of the newest matches of one expression are ranked."""
+
+NARROW = 2_000
+"""How many are where the words stand in more than `COMMON` rows."""
+
+COMMON = 100_000
+
+_SAMPLE = 500
+"""How many of a word's newest rows tell how common it is."""
+
+_BATCH = 100
 
 
 class Row(NamedTuple):
@@ -74,12 +89,12 @@ def _and_pieces(term: Term, target: Target) -> str:
     return " " + " ".join(target.pieces) if len(term.tokens) == 1 else ""
 
 
-_RANKED = f"""
-SELECT f.id, -f.score, h.echo, h.copy, h.time_created, h.kind, h.machine
+_SCORED = f"""
+SELECT id, score
 FROM (SELECT rowid AS id, {BM25} AS score FROM history_fts_idx
       WHERE history_fts_idx MATCH :match AND rowid BETWEEN :low AND :high
-      ORDER BY rowid DESC LIMIT :window) AS f
-JOIN history_fts h ON h.id = f.id
+      ORDER BY rowid DESC LIMIT :window)
+ORDER BY score, id DESC
 """
 
 _PLAIN = """
@@ -92,10 +107,33 @@ JOIN history_fts h ON h.id = f.id
 
 
 class Window(NamedTuple):
-    """Some matches, and whether more lie beyond it."""
+    """Some matches, the best first: their ids, and their rows as they are read.
 
-    rows: tuple[Row, ...]
+    `full` says that more may lie beyond it.
+    """
+
+    ids: tuple[int, ...]
+    rows: Iterator[Row]
     full: bool
+
+
+def width(db: Connection, terms: tuple[Term, ...]) -> int:
+    """Say how many matches of these words are worth ranking, by how common they are of late."""
+    first, last = db.execute(
+        "SELECT (SELECT min(id) FROM history_fts), (SELECT max(id) FROM history_fts)"
+    ).fetchone()
+    if first is None or last - first < COMMON:
+        return WINDOW
+    sql = (
+        "SELECT rowid FROM history_fts_idx WHERE history_fts_idx MATCH :match"
+        " ORDER BY rowid DESC LIMIT 1 OFFSET :sample"
+    )
+    holding = 0.0
+    for term in terms:
+        if term.tokens:
+            for (id,) in run(db, sql, {"match": term.match, "sample": _SAMPLE}):
+                holding += _SAMPLE / (last - id + 1) * (last - first + 1)
+    return WINDOW if holding < COMMON else NARROW
 
 
 def ranked(db: Connection, lookup: Lookup, window: int) -> Iterator[Window]:
@@ -103,8 +141,59 @@ def ranked(db: Connection, lookup: Lookup, window: int) -> Iterator[Window]:
 
     `window` is how many matches one may hold, -1 for all.
     """
-    for rows, full in _windows(db, _RANKED, lookup, window, newest=True):
-        yield Window(tuple(sorted(rows, key=by_rank)), full)
+    low, high = lookup.scope.low, lookup.scope.high
+    while low <= high:
+        values = {"match": lookup.match, "low": low, "high": high, "window": window}
+        found = run(db, _SCORED, values)
+        full = len(found) == window
+        ids = tuple(id for id, _ in found)
+        if ids or not full:
+            yield Window(ids, _in_order(db, lookup.scope, found), full)
+        if not full:
+            return
+        high = min(ids) - 1
+
+
+def _in_order(db: Connection, scope: Scope, found: list[tuple[int, float]]) -> Iterator[Row]:
+    """Read rows in the order of their scores (the lower the better), echoes after all others."""
+    echoes: list[Row] = []
+    for start in range(0, len(found), _BATCH):
+        scores = dict(found[start : start + _BATCH])
+        rows = [
+            Row(id, -scores[id], *rest)
+            for id, *rest in db.execute(
+                "SELECT id, echo, copy, time_created, kind, machine FROM history_fts"
+                f" WHERE id IN ({','.join(map(str, scores))})"
+            )
+        ]
+        for row in sorted(_in_time(rows, scope), key=by_rank):
+            if row.echo:
+                echoes.append(row)
+            else:
+                yield row
+    yield from sorted(echoes, key=by_rank)
+
+
+def distinct(db: Connection, scope: Scope, ids: list[int]) -> int:
+    """Count rows, copies of one text once."""
+    if not ids:
+        return 0
+    sql = f"SELECT count(DISTINCT copy) FROM history_fts WHERE id IN ({','.join(map(str, ids))})"
+    if scope.timed:
+        sql += " AND time_created >= ? AND time_created < ?"
+    values = _span(scope) if scope.timed else ()
+    return int(db.execute(sql, values).fetchone()[0])
+
+
+def _span(scope: Scope) -> tuple[int, int]:
+    return scope.since or 0, scope.until if scope.until is not None else 2**62
+
+
+def _in_time(rows: list[Row], scope: Scope) -> list[Row]:
+    if not scope.timed:
+        return rows
+    since, until = _span(scope)
+    return [row for row in rows if since <= row.at < until]
 
 
 def by_rank(row: Row) -> tuple[int, float, int, int]:
@@ -119,8 +208,7 @@ def by_time(db: Connection, lookup: Lookup, window: int, *, newest: bool) -> Ite
     """
     sign = -1 if newest else 1
     waiting: list[Row] = []
-    sql = _PLAIN.format(order="DESC" if newest else "ASC")
-    for rows, full in _windows(db, sql, lookup, window, newest=newest):
+    for rows, full in _windows(db, lookup, window, newest=newest):
         waiting = sorted([*waiting, *rows], key=lambda row: (sign * row.at, sign * row.id))
         if not full:
             break
@@ -143,8 +231,9 @@ def _frontier(db: Connection, last: int, *, newest: bool) -> int:
 
 
 def _windows(
-    db: Connection, sql: str, lookup: Lookup, window: int, *, newest: bool
+    db: Connection, lookup: Lookup, window: int, *, newest: bool
 ) -> Iterator[tuple[list[Row], bool]]:
+    sql = _PLAIN.format(order="DESC" if newest else "ASC")
     scope = lookup.scope
     low, high = scope.low, scope.high
     while low <= high:
@@ -154,9 +243,7 @@ def _windows(
         if full:
             ids = [row.id for row in rows]
             low, high = (low, min(ids) - 1) if newest else (max(ids) + 1, high)
-        if scope.timed:
-            since, until = scope.since or 0, scope.until if scope.until is not None else 2**62
-            rows = [row for row in rows if since <= row.at < until]
+        rows = _in_time(rows, scope)
         if rows or not full:
             yield rows, full
         if not full:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from sqlite3 import Connection
 
-WINDOW = 2_000
-"""How many of the newest matches of one expression are ranked."""
+COUNTED = 2_000
+"""How many of the newest matches are counted, copies once, when not all were looked at."""
 
 ANY_WINDOW = 2_000
 """How many rows the rarer words of an any-word search may have together."""
@@ -191,30 +192,26 @@ def _stands(term: Term, folded: str) -> bool:
 
 
 def _best(run: Run, look: Lookup, kinds: tuple[Kind, ...]) -> Found:
-    limit = run.query.limit
-    window = -1 if run.query.exact or limit == 0 else max(WINDOW, limit)
+    limit, exact = run.query.limit, run.query.exact
+    window = -1 if exact or not limit else max(candidates.width(run.db, run.terms), limit)
     kept: dict[int, Row] = {}
     known = 0
-    full = False
+    whole = False
     sure = not any(not term.exact for term in (*run.terms, *run.without))
     for part in candidates.ranked(run.db, look, window):
-        full = part.full
-        distinct = {row.copy for row in part.rows}
-        for row in verified(run, iter(part.rows), kinds):
+        for row in verified(run, part.rows, kinds):
             # Of copies the first one said is shown: a fork's come later.
             kept[row.copy] = min(kept.get(row.copy, row), row, key=lambda one: one.at)
-            if limit and len(kept) >= limit * 3 and not (sure and run.query.exact):
+            if limit and len(kept) >= limit * 3 and not (sure and exact):
+                counted = sorted(part.ids)[-COUNTED:] if sure else []
+                known = candidates.distinct(run.db, look.scope, counted)
+                whole = sure and not part.full and len(counted) == len(part.ids)
                 break
         else:
-            if not sure:
-                distinct = set(kept)
-        known = max(known, len(distinct) if sure else len(kept))
-        if limit and len(kept) >= limit:
-            break
-        if run.cut_off:
+            whole = not part.full and not run.cut_off
+        if run.cut_off or (limit and len(kept) >= limit):
             break
     rows = _signed(run, sorted(kept.values(), key=by_rank))
-    whole = not full and (sure or not limit or len(kept) < limit) and not run.cut_off
     known = max(known, len(kept))
     return Found(
         tuple(rows[:limit] if limit else rows),
@@ -288,7 +285,7 @@ def any_of(run: Run, kinds: tuple[Kind, ...], floor: float) -> list[Row]:
     match = candidates.expression(tuple(rare), where, run.scope, without=run.without, any_word=True)
     rows: list[Row] = []
     for part in candidates.ranked(run.db, Lookup(match, run.scope), 2 * ANY_WINDOW):
-        rows = list(part.rows)
+        rows = list(islice(part.rows, max(60, 5 * run.query.limit) if run.query.limit else None))
         break
     worth = {term: _worth(run.db, count) for count, term in sized}
     return _by_coverage(run, rows, kinds, floor, worth)
@@ -317,9 +314,8 @@ def _by_coverage(
 ) -> list[Row]:
     """Rank rows by their score and by how much of what the words tell they hold."""
     best = rows[0].score if rows else 0.0
-    looked = rows[: max(60, 5 * run.query.limit)] if run.query.limit else rows
     covered: list[Row] = []
-    for row in looked:
+    for row in rows:
         if row.score < floor * best:
             continue
         texts = [fold(text) for text in allowed_texts(run, row, kinds)]
