@@ -90,7 +90,7 @@ CREATE TABLE message(
   tokens_cache_read INTEGER,
   tokens_cache_write INTEGER
 );
-CREATE UNIQUE INDEX message_time ON message(session, time_created, message_id);
+CREATE INDEX message_time ON message(session, time_created);
 CREATE INDEX message_id ON message(message_id);
 
 CREATE TABLE history_fts(
@@ -112,7 +112,6 @@ CREATE TABLE history_fts(
 );
 CREATE UNIQUE INDEX history_fts_part ON history_fts(root, part_id);
 CREATE INDEX history_fts_session ON history_fts(session, time_created);
-CREATE INDEX history_fts_project ON history_fts(project, time_created);
 CREATE INDEX history_fts_message ON history_fts(message);
 CREATE INDEX history_fts_copy ON history_fts(copy);
 CREATE INDEX history_fts_time ON history_fts(time_created);
