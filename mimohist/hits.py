@@ -99,7 +99,7 @@ def _finder(run: Run) -> Spans:
 
     if run.query.mode is Mode.FTS:
         return scan.expression_finder(run.query)
-    return scan.line_finder(run.query)
+    return scan.line_finder(run)
 
 
 def _hit(run: Run, row: Row, kinds: tuple[Kind, ...], widened: str | None, finder: Spans) -> Hit:

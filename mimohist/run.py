@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from sqlite3 import Connection
 
+    from mimohist.alarm import Alarm
     from mimohist.answers import Query
     from mimohist.candidates import Row
     from mimohist.hits import Texts
@@ -38,6 +39,8 @@ class Run:
     cut_off: bool = False
     veil: Callable[[str], str] | None = None
     """What is shown of a text goes through this before it is cut."""
+    alarm: Alarm | None = None
+    """Ends a single match that takes longer than the search may."""
 
     def note(self, name: str, detail: str, count: int | None, since: float) -> None:
         """Remember a step for `--explain`."""

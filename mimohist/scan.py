@@ -7,6 +7,7 @@ rows to read; else all in scope are read.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from sqlite3 import Connection
 
+    from mimohist.alarm import Alarm
     from mimohist.run import Run
     from mimohist.snippets import Span
 
@@ -46,7 +48,7 @@ def literals(run: Run, kinds: tuple[Kind, ...]) -> Iterator[Row]:
 
 def lines(run: Run, kinds: tuple[Kind, ...]) -> Iterator[Row]:
     """Give the rows that have, for each pattern, a line that it matches, as grep would say."""
-    finder = line_finder(run.query)
+    finder = line_finder(run)
     terms = _prefilter(run.query)
     if terms:
         where = targets(kinds, machine=run.query.machine)
@@ -62,7 +64,12 @@ def lines(run: Run, kinds: tuple[Kind, ...]) -> Iterator[Row]:
         if row.machine and row.machine != "summary" and not run.query.machine:
             continue
         texts = allowed_texts(run, row, kinds)
-        if all(any(_on_a_line(pattern, text) for text in texts) for pattern in finder.patterns):
+        try:
+            matches = finder.all_in(texts)
+        except TimeoutError:
+            run.cut_off = True
+            return
+        if matches:
             yield row
 
 
@@ -144,21 +151,41 @@ class LineFinder(NamedTuple):
     """Finds fixed texts or regular expressions in texts as said."""
 
     patterns: tuple[re.Pattern[str], ...]
+    alarm: Alarm | None
 
     @property
     def wanted(self) -> int:
         """How many things there are to find."""
         return len(self.patterns)
 
+    def all_in(self, texts: list[str]) -> bool:
+        """Whether each pattern matches a line of one of the texts.
+
+        Raises `TimeoutError` when that takes longer than the search may.
+        """
+
+        def look() -> bool:
+            return all(any(_on_a_line(one, text) for text in texts) for one in self.patterns)
+
+        return self.alarm.guard(look) if self.alarm else look()
+
     def spans(self, text: str) -> list[tuple[Span, int]]:
         """Give where the patterns match, each place with its pattern's number."""
-        found = []
-        for number, pattern in enumerate(self.patterns):
-            for count, match in enumerate(pattern.finditer(text)):
-                if match.end() > match.start():
-                    found.append((match.span(), number))
-                if count > 64:  # noqa: PLR2004 - a snippet shows no more
-                    break
+        found: list[tuple[Span, int]] = []
+
+        def look() -> None:
+            for number, pattern in enumerate(self.patterns):
+                for count, match in enumerate(pattern.finditer(text)):
+                    if match.end() > match.start():
+                        found.append((match.span(), number))
+                    if count > 64:  # noqa: PLR2004 - a snippet shows no more
+                        break
+
+        with suppress(TimeoutError):  # what was found by then is shown
+            if self.alarm:
+                self.alarm.guard(look)
+            else:
+                look()
         return sorted(found)
 
 
@@ -169,11 +196,12 @@ def expression_finder(query: Query) -> Finder:
     return Finder(parse(tuple(words)) if words else ())
 
 
-def line_finder(query: Query) -> LineFinder:
+def line_finder(run: Run) -> LineFinder:
     """Give what finds a query's fixed texts or regular expressions.
 
     Raises `BadInput` for a regular expression that is none.
     """
+    query = run.query
     flags = re.MULTILINE | (re.IGNORECASE if query.ignore_case else 0)
     patterns = []
     for word in query.words:
@@ -184,7 +212,7 @@ def line_finder(query: Query) -> LineFinder:
             raise BadInput(
                 f"bad regular expression {word!r}: {error}; -F searches for it as it is"
             ) from error
-    return LineFinder(tuple(patterns))
+    return LineFinder(tuple(patterns), run.alarm)
 
 
 # What FTS5 can find of a pattern

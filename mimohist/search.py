@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from math import log
@@ -48,11 +49,24 @@ def search(
     run = start(db, query, clock)
     run.veil = veil
     kinds = asked_kinds(query)
-    found = _hits(run, kinds, any_word=query.any_word)
-    widened = None
-    if not found.hits and _may_widen(query):
-        found, widened = _widen(run, kinds)
-    return _answer(run, found, widened)
+    with _bounded(run):
+        found = _hits(run, kinds, any_word=query.any_word)
+        widened = None
+        if not found.hits and _may_widen(query):
+            found, widened = _widen(run, kinds)
+        return _answer(run, found, widened)
+
+
+@contextmanager
+def _bounded(run: Run) -> Iterator[None]:
+    """See to it that no regular expression is matched for longer than the search may take."""
+    if run.query.mode is not Mode.REGEX:
+        yield
+        return
+    from mimohist.alarm import alarm  # most searches have no need of signals
+
+    with alarm(run.query.seconds) as run.alarm:
+        yield
 
 
 def start(db: Connection, query: Query, clock: Callable[[], float]) -> Run:
@@ -386,5 +400,6 @@ def matching(db: Connection, query: Query, clock: Callable[[], float]) -> Iterat
     Nothing widens here: what is counted is what was asked for.
     """
     run = start(db, query._replace(limit=0, strict=True), clock)
-    found = _hits(run, asked_kinds(query), any_word=query.any_word)
+    with _bounded(run):
+        found = _hits(run, asked_kinds(query), any_word=query.any_word)
     yield from found.hits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -411,6 +412,37 @@ def test_regular_expressions_match_within_a_line() -> None:
     assert len(bodies(db, r"\berror E", mode=Mode.REGEX)) == 1
     with pytest.raises(BadInput, match="bad regular expression"):
         ask(db, "(", mode=Mode.REGEX)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no alarm on this system")
+def test_an_expression_that_would_match_for_hours_is_ended() -> None:
+    db = index_of(Given("found it: aab"), Given("a" * 60 + "!"), Given("the newest: aab"))
+    before = signal.getsignal(signal.SIGALRM)
+    answer = ask(db, "(a+)+b", mode=Mode.REGEX, seconds=0.05)
+    assert [hit.snippet for hit in answer.hits] == ["the newest: aab"]
+    assert answer.cut_off
+    assert answer.total is None
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no alarm on this system")
+def test_the_place_of_a_match_is_not_looked_for_for_hours_either() -> None:
+    db = index_of(Given("aab then " + "a" * 60 + "!"))
+    answer = ask(db, "(a+)+b", mode=Mode.REGEX, seconds=0.05)
+    assert [hit.matches for hit in answer.hits] == [((0, 3),)]
+
+
+def test_an_alarm_leaves_a_running_timer_alone() -> None:
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 100)
+    try:
+        assert len(bodies(index_of(Given("aab")), "a+b", mode=Mode.REGEX)) == 1
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 50
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_newest_first_for_lines() -> None:
