@@ -89,7 +89,7 @@ def _and_pieces(term: Term, target: Target) -> str:
     return " " + " ".join(target.pieces) if len(term.tokens) == 1 else ""
 
 
-_SCORED = f"""
+SCORED = f"""
 SELECT id, score
 FROM (SELECT rowid AS id, {BM25} AS score FROM history_fts_idx
       WHERE history_fts_idx MATCH :match AND rowid BETWEEN :low AND :high
@@ -144,7 +144,7 @@ def ranked(db: Connection, lookup: Lookup, window: int) -> Iterator[Window]:
     low, high = lookup.scope.low, lookup.scope.high
     while low <= high:
         values = {"match": lookup.match, "low": low, "high": high, "window": window}
-        found = run(db, _SCORED, values)
+        found = run(db, SCORED, values)
         full = len(found) == window
         ids = tuple(id for id, _ in found)
         if ids or not full:

@@ -2,12 +2,15 @@
 
     python -m tests.bench.corpus --parts 1000000 SOURCE.db --jsonl SOURCE.jsonl
     MIMOCODE_DB=SOURCE.db mimohist backfill --db INDEX.db
-    python -m tests.bench.speed INDEX.db [SOURCE.jsonl]
+    python -m tests.bench.original SOURCE.db ORIGINAL.db
+    python -m tests.bench.speed INDEX.db [--lines SOURCE.jsonl] [--original ORIGINAL.db]
 
 For each sort of query, plain and with a project, kind and time filter: the median of the
-search inside the process (milliseconds, warm), and how much of the ten best hits the bounded
-window shares with a full ranking.  Then whole processes as ratios to `mimohist --version`, taken
-in turns, and ripgrep over the same texts as JSON lines where it is installed.
+search inside the process (milliseconds, warm), the original design's, and how much of the ten
+best hits the bounded window shares with a full ranking.  Then whole processes as ratios to
+`mimohist --version`, taken in turns; the same SQL in the `sqlite3` program and ripgrep over the
+same texts as JSON lines, where they are installed.  Then fixed texts and regular expressions,
+counted, where a word in them narrows the search and where nothing does.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import argparse
 import os
 import re
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -24,17 +28,23 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mimohist import store
+from mimohist import candidates, store
 from mimohist.answers import Query
 from mimohist.kinds import Kind
-from mimohist.search import search
+from mimohist.search import asked_kinds, lookup, search, start
+from tests.bench.original import FILTERS
+from tests.bench.original import SEARCH as ORIGINAL_SEARCH
 
 if TYPE_CHECKING:
-    import sqlite3
+    from collections.abc import Iterable, Sequence
 
 PROJECT = "/home/dev/code/project3"
 RUNS = 3
-PROCESSES = 9
+PROCESSES = 7
+
+_PROGRAM = (sys.executable, "-m", "mimohist")
+VERSION = (*_PROGRAM, "--version")
+SEARCH = (*_PROGRAM, "search", "--no-refresh", "--json", "-g")
 
 
 def classes(db: sqlite3.Connection) -> dict[str, list[tuple[str, ...]]]:
@@ -138,28 +148,105 @@ def inside(db: sqlite3.Connection) -> dict[str, list[tuple[str, ...]]]:
     return chosen
 
 
-def outside(index: Path, lines: Path | None, chosen: dict[str, list[tuple[str, ...]]]) -> None:
-    """Print whole processes beside `--version`, and ripgrep's over the same texts."""
-    program = [sys.executable, "-m", "mimohist"]
-    search_ = [*program, "search", "--json", "--no-refresh", "--db", str(index), "-g"]
-    ripgrep = shutil.which("rg")
-    say(f"\n{'':14}{'ms':>8}{'x version':>12}{'rg ms':>10}")
+def outside(
+    index: Path, lines: Path | None, chosen: dict[str, list[tuple[str, ...]]], since: int
+) -> None:
+    """Print whole processes beside `--version`, the `sqlite3` program and ripgrep."""
+    flags = {
+        "": [],
+        "project": ["-p", PROJECT],
+        "kind": ["-k", "user_text"],
+        "time": ["--since", str(since)],
+    }
+    say(f"\nwhole processes: ms, then times --version\n{'':14}{'ms':>8}" + _heads(flags))
     for name, queries in chosen.items():
         words = queries[0]
-        flags = ["--any"] if "any" in name else []
-        ours, base, theirs = [], [], []
-        for _ in range(PROCESSES):
-            base.append(_run([*program, "--version"]))
-            ours.append(_run([*search_, *flags, "--", *words]))
-            if ripgrep and lines:
-                pattern = words[0].strip('"*')
-                theirs.append(_run([ripgrep, "-c", "-i", "-F", pattern, str(lines)]))
-        ratio = statistics.median(a / b for a, b in zip(ours, base, strict=True))
-        rival = f"{statistics.median(theirs):10.0f}" if theirs else f"{'-':>10}"
-        say(f"{name:14}{statistics.median(ours):8.0f}{ratio:12.2f}{rival}")
+        more = ["--any"] if "any" in name else []
+        cells = []
+        for label, given in flags.items():
+            ours, ratio = _beside([*SEARCH, "--db", str(index), *given, *more, "--", *words])
+            cells += [f"{ours:8.0f}"] if not label else []
+            cells.append(f"{ratio:10.2f}")
+        sql = _sqlite(index, words, any_word=bool(more))
+        rival = _ripgrep(lines, ["-i", "-F", words[0].strip('"*')])
+        say(f"{name:14}" + "".join(cells) + f"{sql:>10}{rival:>10}")
 
 
-def _run(command: list[str]) -> float:
+def _heads(labels: Iterable[str]) -> str:
+    heads = [*(label or "plain" for label in labels), "sqlite3 ms", "rg ms"]
+    return "".join(f"{head:>10}" for head in heads)
+
+
+def _beside(command: list[str], base: Sequence[str] = VERSION) -> tuple[float, float]:
+    """Give the median time (ms) of a command, and of its ratio to another, run in turns."""
+    ours, theirs = [], []
+    for _ in range(PROCESSES):
+        theirs.append(_run(base))
+        ours.append(_run(command))
+    ratios = (one / other for one, other in zip(ours, theirs, strict=True))
+    return statistics.median(ours), statistics.median(ratios)
+
+
+def _sqlite(index: Path, words: tuple[str, ...], *, any_word: bool) -> str:
+    """Time the ranking alone in the `sqlite3` program."""
+    program = shutil.which("sqlite3")
+    if program is None:
+        return "-"
+    db = store.open_reader(index)
+    run = start(db, Query(words=words), time.monotonic)
+    look = lookup(run, asked_kinds(run.query), any_word=any_word)
+    values = {"match": look.match, "low": 0, "high": 2**62, "window": candidates.WINDOW}
+    sql = candidates.SCORED.strip() + " LIMIT 10"
+    for name, value in values.items():
+        text = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+        sql = sql.replace(f":{name}", text)
+    db.close()
+    spent = [_run([program, f"file:{index}?mode=ro", sql]) for _ in range(PROCESSES)]
+    return f"{statistics.median(spent):.0f}"
+
+
+def _ripgrep(lines: Path | None, flags: list[str]) -> str:
+    program = shutil.which("rg")
+    if not program or not lines:
+        return "-"
+    spent = [_run([program, "-c", *flags, str(lines)]) for _ in range(PROCESSES)]
+    return f"{statistics.median(spent):.0f}"
+
+
+def scans(index: Path, lines: Path | None) -> None:
+    """Print fixed texts and regular expressions, all matches counted."""
+    looks = {
+        "-F, no word": ["-F", "ubaitne"],
+        "-F, a word": ["-F", "import queue"],
+        "-e, no word": ["-e", "[a-z]+ubaitn[a-z]+"],
+        "-e, a word": ["-e", r"connection \w+ timeout"],
+    }
+    say(f"\ncounted, all kinds{'ms':>10}{'x version':>10}{'rg ms':>10}")
+    for name, flags in looks.items():
+        command = [*SEARCH[:-2], "-g", "-c", "-k", "all", "--db", str(index), *flags]
+        took, ratio = _beside(command)
+        say(f"{name:18}{took:10.0f}{ratio:10.2f}{_ripgrep(lines, flags):>10}")
+
+
+def first_design(path: Path, chosen: dict[str, list[tuple[str, ...]]], since: int) -> None:
+    """Print what the original's SQL takes on its own index, in process (ms)."""
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    say("\nthe original design\n" + f"{'':14}" + "".join(f"{n or 'plain':>10}" for n in FILTERS))
+    for name, queries in chosen.items():
+        cells = []
+        for condition in FILTERS.values():
+            sql, spent = ORIGINAL_SEARCH.format(filter=condition), []
+            for words in queries:
+                tokens = re.findall(r"\w+", " ".join(words))
+                match = " AND ".join(f'"{token}"' for token in tokens)
+                began = time.perf_counter()
+                db.execute(sql, {"match": match, "since": since}).fetchall()
+                spent.append((time.perf_counter() - began) * 1000)
+            cells.append(f"{statistics.median(spent):10.1f}")
+        say(f"{name:14}" + "".join(cells))
+
+
+def _run(command: Sequence[str]) -> float:
     began = time.perf_counter()
     subprocess.run(command, capture_output=True, check=False, env=dict(os.environ))
     return (time.perf_counter() - began) * 1000
@@ -175,12 +262,17 @@ def main() -> None:
     """Measure as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("index", type=Path)
-    parser.add_argument("lines", type=Path, nargs="?")
+    parser.add_argument("--lines", type=Path)
+    parser.add_argument("--original", type=Path)
     given = parser.parse_args()
     db = store.open_reader(given.index)
     chosen = inside(db)
+    since = _filters(db)["time"]["since"]
     db.close()
-    outside(given.index, given.lines, chosen)
+    if given.original:
+        first_design(given.original, chosen, since)
+    outside(given.index, given.lines, chosen, since)
+    scans(given.index, given.lines)
 
 
 if __name__ == "__main__":
