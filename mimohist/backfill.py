@@ -86,14 +86,13 @@ def _backfill(
         else:
             if root.changed:
                 roots.append(root)
-    if not roots:
-        return
-    store_tuning.begin(db)
-    yield from _sessions(Writer(db, kinds), roots, options)
-    for root in roots:
-        if not root.error:
-            yield from root.finish()
-    if not (options.hurry or any(root.late or root.error for root in roots)):
+    if roots:
+        store_tuning.begin(db, hurry=options.hurry)
+        yield from _sessions(Writer(db, kinds), roots, options)
+        for root in roots:
+            if not root.error:
+                yield from root.finish()
+    if not (options.hurry or any(root.late for root in roots)):
         store_tuning.end(db)
 
 

@@ -135,6 +135,12 @@ CREATE TABLE forgotten(
 ) WITHOUT ROWID;
 """
 
+LATE_INDEXES = {
+    "history_fts_copy": "history_fts(copy)",
+    "history_fts_time": "history_fts(time_created)",
+}
+"""Indexes that a first build makes at its end, by name: on what."""
+
 COLUMNS = (
     "output",
     "said",

@@ -184,10 +184,8 @@ def _length(texts: Iterable[str | None]) -> int:
 
 def _copy(part: Part, said_at: int, body: str, output: str) -> int:
     """Give the number that copies of a part share: same kind, tool, time and folded text."""
-    digest = blake2b(f"{part.kind}\0{part.tool}\0{said_at}\0".encode(), digest_size=8)
-    digest.update(fold(body).encode())
-    digest.update(b"\0")
-    digest.update(fold(output).encode())
+    said = fold(f"{part.kind}\0{part.tool}\0{said_at}\0{body}\0{output}")
+    digest = blake2b(said.encode(), digest_size=8)
     return int.from_bytes(digest.digest(), signed=True)
 
 

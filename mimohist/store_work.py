@@ -292,7 +292,10 @@ class Work:
 
 
 def _weight(row: Row | None) -> int:
-    return sum(len(text) for text in row.texts if text) + 200 if row else 0
+    if row is None:
+        return 0
+    body, output, cut = row.texts
+    return len(body) + len(output or "") + len(cut or "") + 200
 
 
 def rows_of(db: Connection, owner: str, ids: Iterable[int]) -> list[int]:

@@ -155,6 +155,7 @@ def pieces(text: str) -> str | None:
     # One byte a character: finding in bytes is several times faster than any pattern.
     shape = text.encode("latin-1", "replace").translate(_SHAPES)
     found: dict[str, None] = {}
+    words = set()
     at = shape.find(b"aA")
     while at >= 0:
         start = shape.rfind(b" ", 0, at) + 1
@@ -162,7 +163,9 @@ def pieces(text: str) -> str | None:
         if end < 0:
             end = len(shape)
         word = text[start:end]
-        found.update(_pieces_of(word) if len(word) <= _USUAL else _pieces_of.__wrapped__(word))
+        if word not in words:
+            words.add(word)
+            found.update(_pieces_of(word) if len(word) <= _USUAL else _pieces_of.__wrapped__(word))
         at = shape.find(b"aA", end)
     return " ".join(found) or None
 

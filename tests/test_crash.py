@@ -218,7 +218,7 @@ def test_b65_a_search_before_within_and_after_a_reindex_finds_the_same(
             seen.append(found(reader, "question"))
         return 0
 
-    db.set_progress_handler(look, 5000)
+    db.set_progress_handler(look, 1000)
     reindexing.reindex(db)
     db.set_progress_handler(None, 0)
     assert len(seen) > 5

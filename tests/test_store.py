@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mimohist import backfill_session, store, store_tuning
+from mimohist import backfill as runs
+from mimohist import backfill_session, schema, store, store_tuning
 from mimohist.backfill import Options, Stored, backfill
 from mimohist.errors import Busy, IndexUnusable
 from mimohist.records import Kind, Machine, Mark, Message, Part
@@ -362,19 +363,52 @@ def test_after_any_edits_the_index_is_what_a_new_build_gives(
 # How it is written
 
 
-def test_a_first_build_writes_in_large_pieces_and_leaves_the_usual_settings(
+def written(index: sqlite3.Connection) -> tuple[int, int, set[str]]:
+    """Give the size of the hash, the number of segments, the indexes made late."""
+    size = index.execute("SELECT v FROM history_fts_idx_config WHERE k = 'hashsize'").fetchone()
+    (segments,) = index.execute("SELECT count(DISTINCT segid) FROM history_fts_idx_idx").fetchone()
+    names = {name for (name,) in index.execute("SELECT name FROM sqlite_master")}
+    return int(size[0]) if size else 1 << 20, segments, names & schema.LATE_INDEXES.keys()
+
+
+def test_a_first_build_writes_in_large_pieces_and_leaves_one_and_the_usual_settings(
+    index: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "BATCH", 1)
+    source = FakeSource()
+    for n in range(20):
+        source.put(f"s{n}", message(f"m{n}", said(f"p{n}", f"word{n} retry")))
+    late = set(schema.LATE_INDEXES)
+    store_tuning.begin(index, hurry=False)
+    assert written(index) == (64 << 20, 0, set())
+    run(index, source)
+    assert written(index) == (1 << 20, 1, late)
+    assert len(found(index, "retry")) == 20
+    store_tuning.begin(index, hurry=False)
+    assert written(index) == (1 << 20, 1, late)
+
+
+def test_a_hurried_run_leaves_the_merging_of_a_build_to_a_later_one(
     index: sqlite3.Connection,
 ) -> None:
-    def hashsize() -> int:
-        row = index.execute("SELECT v FROM history_fts_idx_config WHERE k = 'hashsize'").fetchone()
-        return int(row[0]) if row else 1 << 20
+    source = FakeSource()
+    source.put("a", message("m1", said("p1", "one retry")))
+    list(backfill(index, [source], Options(hurry=True), lambda: LATER))
+    source.put("b", message("m2", said("p2", "two retry")))
+    list(backfill(index, [source], Options(hurry=True), lambda: LATER))
+    assert written(index)[:2] == (1 << 20, 2)
+    run(index, source)
+    assert written(index)[:2] == (1 << 20, 1)
+    assert len(found(index, "retry")) == 2
 
-    store_tuning.begin(index)
-    assert hashsize() == 64 << 20
-    run(index, FakeSource())
-    assert hashsize() == 1 << 20
-    store_tuning.begin(index)
-    assert hashsize() == 1 << 20
+
+def test_a_source_that_cannot_be_read_does_not_keep_the_index_from_being_whole(
+    index: sqlite3.Connection,
+) -> None:
+    broken = FakeSource(root=Path("/elsewhere"))
+    broken.broken = "/elsewhere: no such folder"
+    list(backfill(index, [FakeSource(), broken], Options(), lambda: LATER))
+    assert index.execute("SELECT value FROM state WHERE key = 'built'").fetchone() == ("1",)
 
 
 def test_b64_a_thousand_small_changes_leave_a_small_index_and_wal(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mimohist.errors import SourceError
@@ -273,7 +274,8 @@ def _checked(root: Path) -> Any:  # noqa: ANN401 - a context manager
     @contextmanager
     def opened() -> Iterator[Connection]:
         with database.reading(root) as db:
-            db.text_factory = _decoded
+            # Made in C, and called for every text there is.
+            db.text_factory = partial(str, encoding="utf-8", errors="replace")
             tables = database.tables(db)
             missing = {"session", "message", "part", "project"} - tables
             if missing:
@@ -284,10 +286,6 @@ def _checked(root: Path) -> Any:  # noqa: ANN401 - a context manager
             yield db
 
     return opened()
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
 
 
 def _identity(root: Path, db: Connection) -> str:
