@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mimohist.columns import BM25, Target
 from mimohist.errors import BadInput, IndexUnusable
 from mimohist.schema import ZONE_BITS
+from mimohist.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from sqlite3 import Connection
 
     from mimohist.query import Term
-    from mimohist.scope import Scope
 
 
 WINDOW = 8_000
@@ -119,10 +119,8 @@ class Window(NamedTuple):
 
 def width(db: Connection, terms: tuple[Term, ...]) -> int:
     """Say how many matches of these words are worth ranking, by how common they are of late."""
-    first, last = db.execute(
-        "SELECT (SELECT min(id) FROM history_fts), (SELECT max(id) FROM history_fts)"
-    ).fetchone()
-    if first is None or last - first < COMMON:
+    first, last = span(db, Scope())
+    if last - first < COMMON:
         return WINDOW
     sql = (
         "SELECT rowid FROM history_fts_idx WHERE history_fts_idx MATCH :match"
@@ -166,7 +164,7 @@ def _in_order(db: Connection, scope: Scope, found: list[tuple[int, float]]) -> I
                 f" WHERE id IN ({','.join(map(str, scores))})"
             )
         ]
-        for row in sorted(_in_time(rows, scope), key=by_rank):
+        for row in sorted(_timely(rows, scope), key=by_rank):
             if row.echo:
                 echoes.append(row)
             else:
@@ -181,18 +179,19 @@ def distinct(db: Connection, scope: Scope, ids: list[int]) -> int:
     sql = f"SELECT count(DISTINCT copy) FROM history_fts WHERE id IN ({','.join(map(str, ids))})"
     if scope.timed:
         sql += " AND time_created >= ? AND time_created < ?"
-    values = _span(scope) if scope.timed else ()
+    values = bounds(scope) if scope.timed else ()
     return int(db.execute(sql, values).fetchone()[0])
 
 
-def _span(scope: Scope) -> tuple[int, int]:
+def bounds(scope: Scope) -> tuple[int, int]:
+    """Give the times (epoch ms) in scope, the second exclusive."""
     return scope.since or 0, scope.until if scope.until is not None else 2**62
 
 
-def _in_time(rows: list[Row], scope: Scope) -> list[Row]:
+def _timely(rows: list[Row], scope: Scope) -> list[Row]:
     if not scope.timed:
         return rows
-    since, until = _span(scope)
+    since, until = bounds(scope)
     return [row for row in rows if since <= row.at < until]
 
 
@@ -202,23 +201,39 @@ def by_rank(row: Row) -> tuple[int, float, int, int]:
 
 
 def by_time(db: Connection, lookup: Lookup, window: int, *, newest: bool) -> Iterator[Row]:
-    """Give the matches in the exact order of their times, without reading all of them.
+    """Give the matches in the exact order of their times, without reading all of them."""
+    yield from in_time(db, _windows(db, lookup, window, newest=newest), newest=newest)
 
-    A row is given once no row with an id still unread can come before it.
+
+def in_time(
+    db: Connection, stretches: Iterator[tuple[list[Row], int | None]], *, newest: bool
+) -> Iterator[Row]:
+    """Put rows in the exact order of their times that come in stretches of ids.
+
+    With each stretch comes the id that ends it, None for the last one.  A row is given once no
+    row with an id still unread can come before it.
     """
     sign = -1 if newest else 1
     waiting: list[Row] = []
-    for rows, full in _windows(db, lookup, window, newest=newest):
+    for rows, end in stretches:
         waiting = sorted([*waiting, *rows], key=lambda row: (sign * row.at, sign * row.id))
-        if not full:
+        if end is None:
             break
-        frontier = _frontier(db, rows[-1].id, newest=newest)
+        frontier = _frontier(db, end, newest=newest)
         ready = 0
         while ready < len(waiting) and sign * waiting[ready].at < sign * frontier:
             ready += 1
         yield from waiting[:ready]
         waiting = waiting[ready:]
     yield from waiting
+
+
+def span(db: Connection, scope: Scope) -> tuple[int, int]:
+    """Give the lowest and the highest id in scope; the first is the higher where there is none."""
+    low, high = db.execute(
+        "SELECT (SELECT min(id) FROM history_fts), (SELECT max(id) FROM history_fts)"
+    ).fetchone()
+    return (1, 0) if low is None else (max(low, scope.low), min(high, scope.high))
 
 
 def _frontier(db: Connection, last: int, *, newest: bool) -> int:
@@ -232,28 +247,31 @@ def _frontier(db: Connection, last: int, *, newest: bool) -> int:
 
 def _windows(
     db: Connection, lookup: Lookup, window: int, *, newest: bool
-) -> Iterator[tuple[list[Row], bool]]:
+) -> Iterator[tuple[list[Row], int | None]]:
     sql = _PLAIN.format(order="DESC" if newest else "ASC")
     scope = lookup.scope
     low, high = scope.low, scope.high
     while low <= high:
         values = {"match": lookup.match, "low": low, "high": high, "window": window}
         rows = [Row(*row) for row in run(db, sql, values)]
-        full = len(rows) == window
-        if full:
-            ids = [row.id for row in rows]
-            low, high = (low, min(ids) - 1) if newest else (max(ids) + 1, high)
-        rows = _in_time(rows, scope)
-        if rows or not full:
-            yield rows, full
-        if not full:
+        if len(rows) != window:
+            yield _timely(rows, scope), None
             return
+        ids = [row.id for row in rows]
+        end = min(ids) if newest else max(ids)
+        low, high = (low, end - 1) if newest else (end + 1, high)
+        yield _timely(rows, scope), end
 
 
 def run(db: Connection, sql: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
     """Run a query with a MATCH; what FTS5 says about a bad one becomes `BadInput`."""
+    return list(read(db, sql, values))
+
+
+def read(db: Connection, sql: str, values: dict[str, object]) -> Iterator[tuple[Any, ...]]:
+    """Run a query with a MATCH, and give its rows as they are found."""
     try:
-        return db.execute(sql, values).fetchall()
+        yield from db.execute(sql, values)
     except OperationalError as error:
         text = str(error)
         if "malformed" in text or "corrupt" in text or "vtable" in text:

@@ -307,10 +307,8 @@ def any_of(run: Run, kinds: tuple[Kind, ...], floor: float) -> list[Row]:
 
 def _worth(db: Connection, count: int) -> float:
     """Say how much a word tells that stands in `count` rows: common ones next to nothing."""
-    first, last = db.execute(
-        "SELECT (SELECT min(id) FROM history_fts), (SELECT max(id) FROM history_fts)"
-    ).fetchone()
-    return log(1 + ((last or 0) - (first or 0) + 1) / (1 + count))
+    first, last = candidates.span(db, scope.Scope())
+    return log(1 + (last - first + 1) / (1 + count))
 
 
 def _count(run: Run, match: str, most: int) -> int:

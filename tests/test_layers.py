@@ -27,7 +27,8 @@ FLOORS = (
         "sources": "sources sources.source sources.stamps",
     },
     {
-        "search": "search around asking candidates columns hits naming run scan scope snippets",
+        "search": "search around asking candidates columns hits naming patterns run scan scope"
+        " snippets stretches",
         "each source": "sources.*",
     },
     {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 import signal
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from mimohist.answers import Answer, Mode, Query, Sort
@@ -443,6 +444,44 @@ def test_an_alarm_leaves_a_running_timer_alone() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+LETTERS = "abkKsS\u017f\u212aiI\u0131 _%*[]?\\\n\u8fde\u63a5\u0301E"
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    texts=st.lists(st.text(LETTERS, min_size=1, max_size=12), min_size=1, max_size=6),
+    needle=st.text(LETTERS.replace("\n", ""), min_size=1, max_size=4),
+    wrap=st.sampled_from(["{}", "{}", "[a-z]*{}", "(?:{})+.?", "^{}", "{}|zz", r"\b{}"]),
+    ignore_case=st.booleans(),
+    outputs=st.booleans(),
+)
+@example(texts=["disK", "di\u017f\u212a"], needle="isk", wrap="{}", ignore_case=True, outputs=False)
+@example(texts=["100%_x"], needle="%_", wrap="{}", ignore_case=True, outputs=True)
+def test_lines_are_found_as_grep_would(
+    texts: list[str], needle: str, wrap: str, *, ignore_case: bool, outputs: bool
+) -> None:
+    assume(needle.strip())
+    fixed = wrap == "{}"
+    pattern = wrap.format(re.escape(needle))
+    wanted = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+    rows = [
+        Given("call", output=text, tool="bash") if outputs else Given(text)
+        for text in map(clean, texts)
+    ]
+    found = matching(
+        index_of(*rows),
+        Query(
+            words=(needle if fixed else pattern,),
+            mode=Mode.FIXED if fixed else Mode.REGEX,
+            kinds=(Kind.TOOL_OUTPUT,) if outputs else (),
+            ignore_case=ignore_case,
+        ),
+        time.monotonic,
+    )
+    expected = [n for n, t in enumerate(texts, 1) if any(map(wanted.search, clean(t).split("\n")))]
+    assert sorted(row.id for row in found) == expected
 
 
 def test_newest_first_for_lines() -> None:
