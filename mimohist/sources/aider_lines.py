@@ -1,8 +1,8 @@
 """The lines of aider's Markdown, made into messages (0.2x to 0.86, `aider/io.py`).
 
-A user's line begins with `#### `, what aider itself says with `> `, all else is the model's.  Models
-write such lines too; aider ends its own with two spaces, so where the first one of a session does
-(no editor has stripped them) only those count.
+A user's line begins with `#### `, what aider itself says with `> `, all else is the model's.
+Models write such lines too; aider ends its own with two spaces, so where the first one of a
+session does (no editor has stripped them) only those count.
 """
 
 from __future__ import annotations

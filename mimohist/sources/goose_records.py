@@ -58,7 +58,7 @@ class Records:
 
     def saved(self) -> dict[str, Any]:
         """Give what a later reading of a file needs."""
-        return {**self.turns.saved(), "time": self._clock.last, "said": [*self._said]}
+        return {**self.turns.saved(), "time": self._clock.last + 1, "said": [*self._said]}
 
     def record(self, record: Record, at: int) -> None:
         """Put in one line of a file, which begins at byte `at`; the first is the header."""

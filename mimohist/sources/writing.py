@@ -18,11 +18,11 @@ class Clock:
     """Tells apart the times of messages that came within one second.
 
     These programs note whole seconds; the n-th message of a second counts as n ms later, so that
-    time alone gives their order.  `last` is where to begin (epoch ms).
+    time alone gives their order.  `first` is the time of one that has none (epoch ms).
     """
 
-    def __init__(self, last: int) -> None:
-        self.last = last
+    def __init__(self, first: int) -> None:
+        self.last = first - 1
 
     def tell(self, at: int | None) -> int:
         """Give the time (epoch ms) of the next message, the last one's where it has none."""
