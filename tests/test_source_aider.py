@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mimohist.errors import SourceError
-from mimohist.records import Usage
+from mimohist.records import Message, Usage
 from mimohist.sources import aider, jsonl
 from mimohist.sources.aider_file import Aider
 from tests.aider_data import BANNER, AiderFile
@@ -17,6 +17,8 @@ from tests.transcripts import Index, by_message, read, stored
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from mimohist.sources.source import Candidate
 
 TEN = 1_754_043_072_000
 """2025-08-01 10:11:12 UTC, in epoch ms."""
@@ -211,9 +213,7 @@ def test_one_file_holds_many_sessions(file: AiderFile, source: Aider) -> None:
     assert list(said.values()) == [["four"], ["three"], ["two"], ["one"]]
 
 
-def _messages(source: Aider, candidate: object) -> list[object]:
-    from mimohist.records import Message
-
+def _messages(source: Aider, candidate: Candidate) -> list[Message]:
     items = source.load(candidate, "").messages
     return [one for one in items if isinstance(one, Message)]
 
@@ -316,10 +316,7 @@ def test_reading_in_steps_gives_what_reading_at_once_gives(
     index.run()
     whole = Index(tmp_path / "whole", lambda: Aider(other))
     whole.run()
-    sql = (
-        "SELECT s.key, p.part_id, p.kind, p.body, p.output FROM history_fts_row p"
-        " JOIN session s ON s.id = p.session WHERE s.gone = 0 ORDER BY 1, 2"
-    )
+    sql = "SELECT * FROM parts WHERE session_id NOT LIKE '%-start' ORDER BY session_id, part_id"
     assert index.db.execute(sql).fetchall() == whole.db.execute(sql).fetchall()
     index.db.close()
     whole.db.close()

@@ -146,7 +146,8 @@ class Aider:
                     why = f"a line of {size} bytes, more than {_LIMIT} MiB of text"
                     yield Skipped(f"{self.root.name} byte {line.at}", why)
                     continue
-                yield from reader.take(line.data.decode("utf-8", "replace"), line.at)
+                text = line.data.decode("utf-8", "replace")
+                yield from reader.take(text, line.at, whole=line.whole)
                 if line.whole:
                     safe = reader.safe or safe
                 if safe[0] - last >= _STRIDE:

@@ -31,6 +31,7 @@ _TOKENS = re.compile(r"([\d.]+)(k?) (sent|cache write|cache hit|received)")
 _RUNNING = "Running "
 _PIECE = 1_000_000
 _MESSAGE = 4_000_000
+_EACH = 200  # what a piece weighs besides its text
 
 User, Said, Aside, Failure, Command = "user", "said", "aside", "failure", "command"
 
@@ -77,12 +78,16 @@ class Lines:
         self.safe: tuple[int, dict[str, Any]] | None = None
         self._begun = -1
         self._pieces: list[_Piece] = []
+        self._size = 0
         self._gap = False
         self._usage: Usage | None = None
         self._silent: list[str] = []
 
-    def take(self, line: str, at: int) -> Iterator[Message]:
-        """Put in one line, which begins at byte `at`; gives the message that it ends."""
+    def take(self, line: str, at: int, *, whole: bool = True) -> Iterator[Message]:
+        """Put in one line, which begins at byte `at`; gives the message that it ends.
+
+        One that is not `whole` is being written: it begins no message, which it might not be.
+        """
         line = line.rstrip("\r\n")
         sort, text = self._sorted(line)
         if not line.strip():
@@ -90,18 +95,22 @@ class Lines:
             if self._pieces and self._pieces[-1].sort == Said:
                 self._pieces[-1].add("")
             return
-        last = self._pieces[-1].sort if self._pieces else ""
-        if sort == User:
-            ends = last != User or self._gap
-        else:
-            ends = last == User or sum(piece.size for piece in self._pieces) > _MESSAGE
+        begins = self._begun < 0 or self._ends(sort)
+        if begins and not whole:
+            return
         self._gap = False
-        if ends:
+        if begins:
             yield from self.end()
-        if self._begun < 0:
             self._begun = at
             self.safe = (at, dict(self.state))
         self._put(sort, text, at)
+
+    def _ends(self, sort: str) -> bool:
+        """Whether a line of a sort belongs to another message than what was before it."""
+        last = self._pieces[-1].sort if self._pieces else ""
+        if sort == User:
+            return last != User or self._gap
+        return last == User or self._size > _MESSAGE
 
     def end(self) -> Iterator[Message]:
         """Give the message in the making."""
@@ -119,7 +128,7 @@ class Lines:
             usage=self._usage,
             unindexed=tuple(self._silent),
         )
-        self._begun, self._usage = -1, None
+        self._begun, self._size, self._usage = -1, 0, None
         self._pieces.clear()
         self._silent.clear()
         if message.parts or message.unindexed:
@@ -148,7 +157,9 @@ class Lines:
         if last is None or last.sort != sort or last.size > _PIECE:
             last = _Piece(sort, at)
             self._pieces.append(last)
+            self._size += _EACH
         last.add(text)
+        self._size += len(text) + 1
 
     def _is_count(self, text: str, sort: str) -> bool:
         """Take what an answer cost out of what aider says."""
