@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mimohist import History, config, refreshing, store
 from mimohist.errors import SourceError
+from mimohist.history import places
 from mimohist.records import Message, Usage
 from mimohist.sources import aider, jsonl
 from mimohist.sources.aider_file import Aider
 from tests.aider_data import BANNER, AiderFile
+from tests.mimo_database import START, MimoDatabase
 from tests.transcripts import Index, by_message, read, stored
 
 if TYPE_CHECKING:
@@ -81,6 +84,48 @@ def test_histories_are_found_without_walking(tmp_path: Path) -> None:
     for look in (missing.stamp, lambda: missing.survey("")):
         with pytest.raises(SourceError, match="no such file"):
             look()
+
+
+def test_a_history_beside_known_sessions_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where another agent ran, and where aider was found before; nowhere on other machines."""
+    database = MimoDatabase(tmp_path / "mimocode.db")
+    for folder in (str(tmp_path / "shop"), "//host/share", "relative", "", "/w\0x"):
+        database.say(database.session(directory=folder), "hello", at=START)
+    database.close()
+    found = config.Config(db=tmp_path / "index.db", sources=("mimo", "aider"))
+    environ = {"HOME": str(tmp_path / "home"), "MIMOCODE_DB": str(tmp_path / "mimocode.db")}
+    where = places(found, environ)
+    assert [one.name for one in where.find()] == ["mimo"]
+    with History(found, where) as history:
+        list(history.backfill())
+        file = AiderFile(tmp_path / "shop/.aider.chat.history.md")
+        file.begin()
+        file.user("zorblax?")
+        reader = store.open_reader(found.db)
+        assert where.changed(reader)
+        looked: list[str] = []
+
+        def look(path: str) -> bool:
+            looked.append(path)
+            return False
+
+        with monkeypatch.context() as patch:
+            patch.setattr(refreshing, "_is_file", look)
+            where.find()
+        assert [path for path in looked if not path.startswith(str(tmp_path))] == [
+            "/w\0x/.aider.chat.history.md",
+            "/.aider.chat.history.md",
+        ]
+        assert [one.root for one in where.find()[1:]] == [file.path]
+        list(history.backfill())
+        reader.execute("SELECT 1")
+        (hit,) = history.search("zorblax").hits
+        assert (hit.source, hit.project) == ("aider", str(file.path.parent))
+        reader.close()
+    only = places(found, environ, ["mimo"])
+    assert [one.name for one in only.find()] == ["mimo"]
 
 
 # Whose line it is

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Finder = Callable[[Mapping[str, str], Path, Sequence[Path]], Iterator[Source]]
 
-__all__ = ("ALL", "RESUME", "Candidate", "Reading", "Source", "Survey", "find", "glance")
+__all__ = ("ALL", "KEPT", "RESUME", "Candidate", "Reading", "Source", "Survey", "find", "glance")
 
 ALL = ("mimo", "opencode", "claude", "codex", "goose", "crush", "aider")
 """The sources in the order in which they are asked; each is a module of this package."""
@@ -31,6 +31,12 @@ RESUME: Mapping[str, tuple[str, ...]] = {
     "crush": ("crush", "--session"),
 }
 """The command that reopens a session in its own program, the session's id to be added."""
+
+KEPT: Mapping[str, tuple[str, ...]] = {
+    "crush": (".crush/crush.db", ".opencode/opencode.db"),
+    "aider": (".aider.chat.history.md",),
+}
+"""What a program keeps in the directory of a project, which nothing else need tell of."""
 
 
 def resume(source: str, session: str, parent: str | None) -> tuple[str, ...] | None:

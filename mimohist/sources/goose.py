@@ -10,9 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mimohist.errors import SourceError
-from mimohist.sources.files import entries
-from mimohist.sources.places import shared_data
+from mimohist.sources import files
+from mimohist.sources.places import shared_data, stamped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,11 +41,13 @@ def glance(
     environ: Mapping[str, str], home: Path, roots: Sequence[Path]
 ) -> Iterator[tuple[Path, str]]:
     """Give each root's path with its stamp; those that cannot be looked at have none."""
-    for source in find(environ, home, roots):
-        try:
-            yield source.root, source.stamp()
-        except SourceError:
-            yield source.root, ""
+    for path in _paths(environ, home, roots):
+        if path.suffix == ".db":
+            yield from stamped([path])
+        else:
+            from mimohist.sources.goose_files import GooseFiles
+
+            yield from files.glance([GooseFiles(path)])
 
 
 def _paths(environ: Mapping[str, str], home: Path, roots: Sequence[Path]) -> Iterator[Path]:
@@ -76,5 +77,5 @@ def _inside(folder: Path) -> Iterator[Path]:
     database = folder / DATABASE
     if database.exists():
         yield database
-    if any(entry.name.endswith(".jsonl") for entry in entries(str(folder))):
+    if any(entry.name.endswith(".jsonl") for entry in files.entries(str(folder))):
         yield folder
