@@ -5,8 +5,8 @@ is what their times would cost: they stand behind the texts in a row):
 
 - the header of every session, which both programs touch with every message;
 - the number of every session's messages, from its index: any that were added or removed;
-- all messages of the sessions that were active in the two days before the newest: number,
-  last row, times and lengths, so that a message rewritten in place is seen.
+- all messages of the last sessions, at most 20, active in the two days before the newest:
+  number, last row, times and lengths, so that a message rewritten in place is seen.
 
 A message of a session idle for days that is rewritten without its header being touched slips
 through; a survey with empty memory (`backfill --verify`, and one run a day) compares all.  A
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from mimohist.sources.turns import Turns
 
 _RECENT_MS = 2 * 86_400_000
-_MOST_RECENT = 200
+_MOST_RECENT = 20
+_MANY = 200
+"""From so many sessions on, all messages are read at once."""
 _SECOND = 1000
 
 ROW_LIMIT = 64 << 20
@@ -271,7 +273,7 @@ def _sums(db: Connection, program: Program, sessions: set[str]) -> dict[str, tup
     last = f"max({program.order})" if program.order in have else "0"
     sql = f"SELECT session_id, {last}, {', '.join(filter(None, (first, sums)))} FROM messages"
     rows: Iterable[Sequence[Any]]
-    if len(sessions) > _MOST_RECENT:
+    if len(sessions) > _MANY:
         rows = db.execute(f"{sql} GROUP BY session_id")
     else:
         rows = (
