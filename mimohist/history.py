@@ -347,7 +347,8 @@ def places(found: Config, environ: Mapping[str, str], names: Sequence[str] = ())
     unknown = [name for name in names if name not in known]
     if unknown:
         raise BadInput(f"no source {unknown[0]!r}; there are: {', '.join(known)}")
-    return Places(tuple(names) or found.sources, environ, config.home(environ), found.roots)
+    chosen = tuple(names) or found.sources
+    return Places(chosen, environ, config.home(environ), found.roots, found.db)
 
 
 def moment(text: str, *, end: bool) -> int:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     Finder = Callable[[Mapping[str, str], Path, Sequence[Path]], Iterator[Source]]
 
-__all__ = ("ALL", "RESUME", "Candidate", "Reading", "Source", "Survey", "find", "glance")
+__all__ = ("ALL", "KEPT", "RESUME", "Candidate", "Reading", "Source", "Survey", "find", "glance")
 
-ALL = ("mimo", "opencode", "claude", "codex")
+ALL = ("mimo", "opencode", "claude", "codex", "goose", "crush", "aider")
 """The sources in the order in which they are asked; each is a module of this package."""
 
 RESUME: Mapping[str, tuple[str, ...]] = {
@@ -27,19 +27,27 @@ RESUME: Mapping[str, tuple[str, ...]] = {
     "opencode": ("opencode", "-s"),
     "claude": ("claude", "--resume"),
     "codex": ("codex", "resume"),
+    "goose": ("goose", "session", "--resume", "--session-id"),
+    "crush": ("crush", "--session"),
 }
 """The command that reopens a session in its own program, the session's id to be added."""
+
+KEPT: Mapping[str, tuple[str, ...]] = {
+    "crush": (".crush/crush.db", ".opencode/opencode.db"),
+    "aider": (".aider.chat.history.md",),
+}
+"""What a program keeps in the directory of a project, which nothing else need tell of."""
 
 
 def resume(source: str, session: str, parent: str | None) -> tuple[str, ...] | None:
     """Give the command that reopens a session in its own program, None where there is none.
 
-    Claude Code knows no session of a sub-agent: the one that started it is reopened.
+    Claude Code and Crush open no session of a sub-agent: the one that started it is reopened.
     """
     command = RESUME.get(source)
     if command is None:
         return None
-    return (*command, parent if parent and source == "claude" else session)
+    return (*command, parent if parent and source in ("claude", "crush") else session)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the module holds

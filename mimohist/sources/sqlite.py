@@ -86,6 +86,11 @@ def _explained(error: sqlite3.Error) -> str:
     return text
 
 
+def lenient(text: bytes) -> str:
+    """Read a text that may not be UTF-8: a `text_factory`."""
+    return text.decode("utf-8", "replace")
+
+
 def columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:
     """Give a table's columns, empty when there is no such table."""
     rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
