@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mimohist.errors import SourceError
@@ -274,8 +273,7 @@ def _checked(root: Path) -> Any:  # noqa: ANN401 - a context manager
     @contextmanager
     def opened() -> Iterator[Connection]:
         with database.reading(root) as db:
-            # Made in C, and called for every text there is.
-            db.text_factory = partial(str, encoding="utf-8", errors="replace")
+            db.text_factory = database.lenient
             tables = database.tables(db)
             missing = {"session", "message", "part", "project"} - tables
             if missing:
