@@ -17,12 +17,12 @@ the user's; another relative one counts from the folder of the file that it is w
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from mimohist.errors import BadInput
-from mimohist.records import Kind
+from mimohist.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,9 +37,8 @@ DEFAULT_LIMIT = 10
 KEYS = ("db", "sources", "kinds", "index_kinds", "limit", "redact", "roots")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """The settings of one run; flags are laid over it with `dataclasses.replace`.
+class Config(NamedTuple):
+    """The settings of one run; flags are laid over it with `_replace`.
 
     `db` is the index's path.  `sources` are those to read, in the order of the program's
     list.  `roots` are further databases or folders by source.  `limit` 0 means all.
@@ -51,7 +50,7 @@ class Config:
     index_kinds: tuple[Kind, ...] = ALL_KINDS
     limit: int = DEFAULT_LIMIT
     redact: bool = False
-    roots: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    roots: Mapping[str, tuple[Path, ...]] = MappingProxyType({})
 
 
 def load(environ: Mapping[str, str], known_sources: Sequence[str]) -> Config:
@@ -132,8 +131,7 @@ def _decode(path: Path, document: bytes) -> dict[str, object]:
         raise BadInput(f"{path}: not TOML: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(NamedTuple):
     """A decoded file and what is needed to complain about it."""
 
     path: Path

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -79,7 +78,7 @@ class History:
         known = _known_sources()
         found = config.load(environ, known)
         if db is not None:
-            found = replace(found, db=Path(db))
+            found = found._replace(db=Path(db))
         return cls(found, places(found, environ, sources or ()))
 
     def __enter__(self) -> Self:

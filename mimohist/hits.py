@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from mimohist import refs
 from mimohist.answers import Copy, Hit, Mode, Sort
 from mimohist.columns import sides
 from mimohist.kinds import Kind
-from mimohist.snippets import Snippet, Spans, snippet
-from mimohist.text import said
+from mimohist.snippets import Finder, Snippet, Spans, snippet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,26 +62,6 @@ class _Known(NamedTuple):
     message_at: int | None
 
 
-@dataclass(slots=True)
-class Texts:
-    """The texts of rows as said; each is read once."""
-
-    db: Connection
-    _read: dict[int, tuple[str, str, str]] = field(default_factory=dict)
-
-    def of(self, row: int) -> tuple[str, str, str]:
-        """Give a row's body, output and cut-out machine text."""
-        found = self._read.get(row)
-        if found is None:
-            body, output, cut = self.db.execute(
-                "SELECT body, output, cut FROM history_text WHERE id = ?", (row,)
-            ).fetchone()
-            found = (said(body), said(output or ""), said(cut or ""))
-            if len(self._read) < 512:  # noqa: PLR2004 - bounds memory, not behaviour
-                self._read[row] = found
-        return found
-
-
 def build(
     run: Run, rows: Sequence[Row], kinds: tuple[Kind, ...], widened: str | None
 ) -> tuple[Hit, ...]:
@@ -94,7 +72,7 @@ def build(
 
 def _finder(run: Run) -> Spans:
     if run.query.mode is Mode.WORDS:
-        return run.finder
+        return Finder(run.terms)
     from mimohist import scan
 
     if run.query.mode is Mode.FTS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,11 +12,10 @@ from mimohist.answers import Answer, Hit, Mode, Query, Sort
 from mimohist.candidates import Lookup, Row, by_rank
 from mimohist.columns import DEFAULT_KINDS, SIX, targets
 from mimohist.errors import BadInput
-from mimohist.hits import Texts, build
+from mimohist.hits import build
 from mimohist.kinds import Kind
 from mimohist.query import Term, parse, stands
 from mimohist.run import Run, allowed_texts
-from mimohist.snippets import Finder
 from mimohist.text import fold
 
 if TYPE_CHECKING:
@@ -73,15 +71,13 @@ def start(db: Connection, query: Query, clock: Callable[[], float]) -> Run:
     """Understand a query: its words and its filters."""
     began = clock()
     within = scope.resolve(db, query)
+    run = Run(db, query, clock, within)
+    run.started = began
     if query.mode is Mode.WORDS:
-        terms = parse(query.words)
-        without = parse(query.without) if query.without else ()
-    else:
-        terms = without = ()
-        if not any(word.strip() for word in query.words):
-            raise BadInput('nothing to search for; give a word, or a "phrase" in quotes')
-    finder = Finder(terms)
-    run = Run(db, query, clock, within, terms, without, finder, Texts(db), began)
+        run.terms = parse(query.words)
+        run.without = parse(query.without) if query.without else ()
+    elif not any(word.strip() for word in query.words):
+        raise BadInput('nothing to search for; give a word, or a "phrase" in quotes')
     where = within.project or ("everything" if not within.tags else "what the filters name")
     run.note("scope", where, within.sessions, began)
     return run
@@ -366,7 +362,7 @@ def _machine_hits(run: Run) -> int:
     if run.query.machine or run.query.mode is not Mode.WORDS:
         return 0
     began = run.clock()
-    other = replace(run, query=run.query._replace(machine=True, limit=0), cut_off=False)
+    other = run.aside(run.query._replace(machine=True, limit=0), run.scope)
     kinds = run.query.kinds or (*SIX, Kind.TITLE)
     count = len(_hits(other, kinds).hits)
     run.note("machine text", "the same words where -a looks", count, began)
@@ -378,7 +374,7 @@ def _elsewhere(run: Run) -> int:
         return 0
     began = run.clock()
     query = run.query._replace(everywhere=True, limit=0)
-    other = replace(run, query=query, scope=scope.resolve(run.db, query), cut_off=False)
+    other = run.aside(query, scope.resolve(run.db, query))
     count = len(_hits(other, run.query.kinds or (*SIX, Kind.TITLE)).hits)
     run.note("elsewhere", "the same words in all projects", count, began)
     return count

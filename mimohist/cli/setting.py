@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mimohist import config, sources
@@ -24,7 +23,7 @@ CLOCKS = (lambda: int(time.time() * 1000), time.monotonic)
 def settings(db: Path | None) -> config.Config:
     """Read the configuration; `--db` wins over everything."""
     found = config.load(os.environ, sources.ALL)
-    return replace(found, db=db) if db else found
+    return found._replace(db=db) if db else found
 
 
 def history(found: config.Config, names: Sequence[str] = ()) -> History:
