@@ -6,16 +6,16 @@ Columns are probed, never assumed: they came and went between versions.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mimohist.errors import SourceError
-from mimohist.records import Machine, Mark, Message, Part, Session, Skipped
+from mimohist.records import Machine, Mark, Message, Session, Skipped
 from mimohist.sources import sqlite as database
 from mimohist.sources.changes import Changes
-from mimohist.sources.parts import error_of, own_time, part_of, usage_of
 from mimohist.sources.source import Candidate, Reading, Survey
 from mimohist.sources.stamps import stamp
+from mimohist.sources.v1_messages import SYSTEM_AGENTS, Messages, Revert
 from mimohist.text import clean
 
 if TYPE_CHECKING:
@@ -23,17 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from sqlite3 import Connection
 
-SYSTEM_AGENTS = frozenset({"checkpoint-writer", "dream", "distill"})
-"""MiMo Code's own background agents (`src/agent/config.ts`, 0.1.13)."""
-
 SYSTEM_TITLES = ("checkpoint-writer:", "Auto Dream", "Auto Distill", "ask: ")
 
 IMPORTED = {"cc": "claude", "codex": "codex", "opencode": "opencode"}
 """MiMo Code's names for what it imports from (`external_import.source`) and ours."""
 
 _LARGE = 100_000
-_DAY_MS = 86_400_000
-_HOLLOW = ('{"type":"step-', '{"type":"snapshot"')
 
 _SESSION = (
     "id",
@@ -60,21 +55,6 @@ class _Row(NamedTuple):
     time_created: int | None
     time_updated: int | None
     time_archived: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Revert:
-    """From which message, or part of it, a session is hidden since somebody went back."""
-
-    message: str
-    at: int
-    part: str | None
-
-    def hides(self, message: str, at: int) -> bool:
-        """Whether a message lies wholly behind the point gone back to."""
-        if self.part is not None and message == self.message:
-            return False
-        return (at, message) >= (self.at, self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +168,7 @@ class V1:
         )
         if condition:
             part = "SELECT id, time_created, data FROM part WHERE message_id = ? ORDER BY id"
+        maker = Messages(self.root.name, self.trusts_part_times)
         for id, slice_, at, text in rows:
             try:
                 info = json.loads(text)
@@ -199,72 +180,8 @@ class V1:
                 continue
             skipped: list[Skipped] = []
             parts = db.execute(part, (id,))
-            yield self._message(id, slice_, at, info, parts, revert, skipped)
+            yield maker.message(id, slice_, at, info, parts, revert, skipped)
             yield from skipped
-
-    def _message(
-        self,
-        id: str,
-        slice_: str | None,
-        at: int,
-        info: dict[str, Any],
-        rows: Iterator[tuple[str, int, str]],
-        revert: Revert | None,
-        skipped: list[Skipped],
-    ) -> Message:
-        role = "user" if info.get("role") == "user" else "assistant"
-        parts: list[Part] = []
-        unindexed: list[str] = []
-        hidden = False
-        for part_id, part_at, text in rows:
-            if text.startswith(_HOLLOW):
-                unindexed.append(text[9 : text.index('"', 9)])
-                continue
-            data = self._part_data(part_id, text, skipped)
-            if data is None:
-                continue
-            if revert and revert.part == part_id and revert.message == id:
-                hidden = True
-            moment = self._part_time(part_at, at, data)
-            summary = info.get("summary") is True
-            made = part_of(part_id, data, role=role, at=moment, summary=summary)
-            if made is None:
-                unindexed.append(str(data.get("type")))
-            else:
-                parts.append(replace(made, machine=Machine.REVERTED) if hidden else made)
-        if error := error_of(id, info, at):
-            parts.append(error)
-        agent_name = info.get("agent")
-        return Message(
-            id=id,
-            at=at,
-            role=role,
-            parts=tuple(parts),
-            agent=slice_ or "main",
-            agent_name=agent_name if isinstance(agent_name, str) else None,
-            machine=_machine(id, at, slice_ or "main", info, revert),
-            model=_model(info, "modelID"),
-            provider=_model(info, "providerID"),
-            usage=usage_of(info) if role == "assistant" else None,
-            unindexed=tuple(unindexed),
-        )
-
-    def _part_data(self, id: str, text: str, skipped: list[Skipped]) -> dict[str, Any] | None:
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            skipped.append(Skipped(f"{self.root.name} part {id}", f"not JSON: {error}"))
-            return None
-        if not isinstance(data, dict):
-            skipped.append(Skipped(f"{self.root.name} part {id}", "not an object"))
-            return None
-        return data
-
-    def _part_time(self, part_at: int, message_at: int, data: dict[str, Any]) -> int:
-        if self.trusts_part_times:
-            return part_at
-        own = own_time(data) or message_at
-        return own if part_at - own > _DAY_MS else part_at
 
 
 def _checked(root: Path) -> Any:  # noqa: ANN401 - a context manager
@@ -345,28 +262,6 @@ def _revert(db: Connection, row: _Row) -> Revert | None:
         return None
     part = data.get("partID")
     return Revert(message, found[0], part if isinstance(part, str) else None)
-
-
-def _machine(
-    id: str, at: int, slice_: str, info: dict[str, Any], revert: Revert | None
-) -> Machine | None:
-    if revert and revert.hides(id, at):
-        return Machine.REVERTED
-    if info.get("agent") in SYSTEM_AGENTS or slice_.rsplit("-", 1)[0] in SYSTEM_AGENTS:
-        return Machine.SYSTEM_AGENT
-    match info.get("source"):
-        case "hook":
-            return Machine.HOOK
-        case "spawn":
-            return Machine.SPAWN
-    return None
-
-
-def _model(info: dict[str, Any], key: str) -> str | None:
-    """Give the model or its provider: on the message itself, or (user) under `model`."""
-    nested = info.get("model")
-    value = info.get(key) or (nested.get(key) if isinstance(nested, dict) else None)
-    return value if isinstance(value, str) else None
 
 
 def _since(db: Connection, candidate: Candidate, mark: str) -> tuple[bool, str]:
