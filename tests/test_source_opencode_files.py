@@ -221,7 +221,9 @@ def test_stamps_differ_when_anything_that_a_look_sees_does(tmp_path: Path) -> No
     stamps.append(source.stamp())
     OpencodeDatabase(data(tmp_path) / "opencode.db").close()
     stamps.append(source.stamp())
-    assert len(set(stamps)) == 4
+    folder.say(folder.session("ses_2"), "y")
+    stamps.append(source.stamp())
+    assert len(set(stamps)) == 5
     assert source.stamp() == stamps[-1]
     shutil.rmtree(folder.root)
     with pytest.raises(SourceError, match="no such folder"):

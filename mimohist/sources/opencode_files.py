@@ -66,13 +66,18 @@ class Storage:
         self._known: dict[str, Place] = {}
 
     def stamp(self) -> str:
-        """Tell by `stat` alone what the sessions look like."""
+        """Tell by `stat` alone what the sessions look like.
+
+        Beside a database nothing is written here any more but by an older opencode, so only the
+        folders are looked at: that sees new sessions, and a backfill looks closely once a day.
+        """
+        beside = [str(path) for path in self._databases() if path.exists()]
+        if beside:
+            return f"{crc32(' '.join([*beside, *_folders(str(self.root))]).encode()):08x}"
         found = self._places()
-        beside = " ".join(str(path) for path in self._databases() if path.exists())
         stamps = [f"{id} {place.file.stamp} {_written(place)}" for id, place in found.items()]
-        sum = crc32("\n".join([beside, *sorted(stamps)]).encode())
         latest = max((_written(place) for place in found.values()), default=0)
-        return f"{len(found)} {latest} {sum:08x}"
+        return f"{len(found)} {latest} {crc32(chr(10).join(sorted(stamps)).encode()):08x}"
 
     def survey(self, memory: str) -> Survey:
         """Look at every session's file, and closely at those of the last."""
@@ -223,6 +228,21 @@ class Storage:
         return found
 
 
+def _folders(root: str) -> Iterator[str]:
+    """Tell when the folders last changed that sessions' files lie in.
+
+    Raises `SourceError` when there are none.
+    """
+    join = os.path.join
+    inner = [join(root, "session"), *(join(one.path, _OLD) for one in files.entries(root))]
+    folders = [join(root, "message"), *inner]
+    folders += [entry.path for folder in inner[:1] for entry in files.entries(folder)]
+    found = [(folder, _changed_at(folder)) for folder in folders]
+    if not os.path.isdir(root):  # noqa: PTH112
+        raise SourceError(f"{root}: no such folder")
+    yield from (f"{folder} {at}" for folder, at in found if at)
+
+
 class _Info(NamedTuple):
     at: int
     id: str
@@ -259,8 +279,12 @@ def _id(name: str) -> str | None:
 
 def _written(place: Place) -> int:
     """Say when a message of a session came or went last (epoch ns)."""
+    return _changed_at(place.messages)
+
+
+def _changed_at(folder: str) -> int:
     try:
-        return os.stat(place.messages).st_mtime_ns  # noqa: PTH116
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116
     except OSError:
         return 0
 
