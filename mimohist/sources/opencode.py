@@ -1,10 +1,10 @@
-"""opencode: its databases (1.2 to 1.18; `opencode.db` and other channels'), and files of before.
+"""opencode: its databases (1.2 to 2.x; `opencode.db` and other channels'), and files of before.
 
 Where they lie (run with opencode 1.18.33): `OPENCODE_DB` when set, a relative one inside the data
 folder; that is `$XDG_DATA_HOME/opencode`, else `~/.local/share/opencode`.  The files of JSON
 (`opencode_files`) lie in its `storage` and `project`.  A database's `event` log, which holds
-every state that a part ever had, is never touched.  The tables of 2.x (`session_v2`,
-`session_message`) are not read.
+every state that a part ever had, is never touched.  2.x has tables of its own in the same
+database (`opencode_v2`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ NAME = "opencode"
 
 def find(environ: Mapping[str, str], home: Path, roots: Sequence[Path]) -> Iterator[Source]:
     """Give the databases there are and the folders of files: in use, left over, configured."""
-    from mimohist.sources.v1 import V1  # a search that finds nothing new does not need it
+    # A search that finds nothing new does not need it.
+    from mimohist.sources.opencode_v2 import Database
 
     for path in _paths(environ, home, roots):
-        yield V1(NAME, path, trusts_part_times=False)
+        yield Database(NAME, path)
     yield from _storages(environ, home, roots)
 
 
