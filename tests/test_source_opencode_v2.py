@@ -24,6 +24,7 @@ class V2(OpencodeDatabase):
         super().__init__(path)
         self.seq = 0
         self.connection.execute("PRAGMA foreign_keys=OFF")  # its sessions are in another table
+
     def only(self, *sessions: str) -> None:
         """Make `session_v2` with these sessions."""
         self.execute("DROP TABLE IF EXISTS session_v2")
@@ -154,6 +155,10 @@ def test_a_session_that_moves_to_the_new_table_is_stored_once_and_deleted_by_it(
         db.row("ses_0", "user", text="needle more")
         assert found()[:2] == [("ses_0", "needle 0"), ("ses_0", "needle more")]
         assert len(found()) == 5
+        (exported,) = history.export("ses_0")
+        messages = [one for one in exported.messages if not isinstance(one, Skipped)]
+        texts = [part["text"] for message in messages for part in message["parts"]]
+        assert texts == ["needle 0", "needle more"]
         db.only("ses_0", "ses_1", "ses_2")
         assert {session for session, _ in found()} == {"ses_0", "ses_1", "ses_2"}
     db.close()

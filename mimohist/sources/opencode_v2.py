@@ -81,7 +81,7 @@ class Database:
         with database.reading(self.root) as db:
             db.text_factory = database.lenient
             present = _living(db)
-            look = _Look(db, seen) if _has_text(db) else None
+            look = _Look(db, seen) if has_text(db) else None
         if look is None and present is None:
             return self._first.survey(before)
         first = self._first.survey(before)
@@ -100,19 +100,19 @@ class Database:
 
     def load(self, candidate: Candidate, mark: str) -> Reading:
         """Read a session: all of it where it is one of 2.x."""
-        if not candidate.stamp.startswith(_SIDE):
-            return self._first.load(candidate, "" if mark.startswith(_SIDE) else mark)
         with database.reading(self.root) as db:
             db.text_factory = database.lenient
-            row = _header(db, candidate.key)
-            session = self._session(db, row)
+            ours = has_text(db, candidate.key)
+            session = self._session(db, _header(db, candidate.key)) if ours else None
+        if session is None:
+            return self._first.load(candidate, mark)
         return Reading(session=session, messages=self._messages(candidate))
 
     def peek(self, session: str, messages: Sequence[str]) -> Iterator[Message]:
         """Give messages as they are now."""
         with database.reading(self.root) as db:
             db.text_factory = database.lenient
-            ours = _has_text(db, session)
+            ours = has_text(db, session)
             found = [row for id in messages for row in (_rows(db, "id = ?", id) if ours else ())]
         if not ours:
             yield from self._first.peek(session, messages)
@@ -215,7 +215,7 @@ def _living(db: Connection) -> frozenset[str] | None:
     return frozenset(id for (id,) in db.execute("SELECT id FROM session_v2"))
 
 
-def _has_text(db: Connection, session: str | None = None) -> bool:
+def has_text(db: Connection, session: str | None = None) -> bool:
     """Whether `session_message` holds any text (of one session)."""
     if not database.columns(db, "session_message") >= {"id", "session_id", "type", "seq", "data"}:
         return False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mimohist.records import Skipped
 from mimohist.sources import sqlite as database
+from mimohist.sources.opencode_v2 import has_text
 from mimohist.trajectory import MAIN, Head, message_of, part_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,12 @@ class Rows:
         return Origin(*row) if row else None
 
     def heads(self, session: str) -> list[Head]:
-        """Tell what must be known of a session's messages to choose among them, oldest first."""
+        """Tell what must be known of a session's messages to choose among them, oldest first.
+
+        None for a session that opencode 2.x keeps in a table of its own.
+        """
+        if has_text(self.db, session):
+            return []
         agent = "m.agent_id" if self._has_slices() else "NULL"
         marks = " OR ".join(f"instr(p.data, '\"{mark}\"')" for mark in _MARKS)
         rows = self.db.execute(
