@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ("ALL", "RESUME", "Candidate", "Reading", "Source", "Survey", "find", "glance")
 
-ALL = ("mimo", "opencode", "claude", "codex")
+ALL = ("mimo", "opencode", "claude", "codex", "pi", "omp", "openclaw", "kimi")
 """The sources in the order in which they are asked; each is a module of this package."""
 
 RESUME: Mapping[str, tuple[str, ...]] = {
@@ -27,6 +27,9 @@ RESUME: Mapping[str, tuple[str, ...]] = {
     "opencode": ("opencode", "-s"),
     "claude": ("claude", "--resume"),
     "codex": ("codex", "resume"),
+    "pi": ("pi", "--session"),
+    "omp": ("omp", "--resume"),
+    "kimi": ("kimi", "--session"),
 }
 """The command that reopens a session in its own program, the session's id to be added."""
 
