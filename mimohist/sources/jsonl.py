@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 LINE_LIMIT = 16 << 20
@@ -133,13 +133,13 @@ def records_in(value: object) -> list[Record]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def whole_in(data: Record, key: str) -> int | None:
+def whole_in(data: Mapping[str, Any], key: str) -> int | None:
     """Give the count that a record holds under a key, None where it holds none."""
     value = data.get(key)
     return int(value) if isinstance(value, int | float) and 0 <= value < _LARGEST else None
 
 
-def number_in(data: Record, key: str) -> float | None:
+def number_in(data: Mapping[str, Any], key: str) -> float | None:
     """Give the number that a record holds under a key, None where it holds none."""
     value = data.get(key)
     return float(value) if isinstance(value, int | float) and abs(value) < _LARGEST else None

@@ -191,7 +191,7 @@ class V1:
         for id, slice_, at, text in rows:
             try:
                 info = json.loads(text)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 yield Skipped(f"{self.root.name} message {id}", f"not JSON: {error}")
                 continue
             if not isinstance(info, dict):
@@ -229,7 +229,7 @@ class V1:
             summary = info.get("summary") is True
             made = part_of(part_id, data, role=role, at=moment, summary=summary)
             if made is None:
-                unindexed.append(str(data.get("type")))
+                unindexed.append(clean(str(data.get("type"))))
             else:
                 parts.append(replace(made, machine=Machine.REVERTED) if hidden else made)
         if error := error_of(id, info, at):
@@ -241,7 +241,7 @@ class V1:
             role=role,
             parts=tuple(parts),
             agent=slice_ or "main",
-            agent_name=agent_name if isinstance(agent_name, str) else None,
+            agent_name=clean(agent_name) if isinstance(agent_name, str) else None,
             machine=_machine(id, at, slice_ or "main", info, revert),
             model=_model(info, "modelID"),
             provider=_model(info, "providerID"),
@@ -356,7 +356,10 @@ def _machine(
 ) -> Machine | None:
     if revert and revert.hides(id, at):
         return Machine.REVERTED
-    if info.get("agent") in SYSTEM_AGENTS or slice_.rsplit("-", 1)[0] in SYSTEM_AGENTS:
+    agent = info.get("agent")
+    if isinstance(agent, str) and agent in SYSTEM_AGENTS:
+        return Machine.SYSTEM_AGENT
+    if slice_.rsplit("-", 1)[0] in SYSTEM_AGENTS:
         return Machine.SYSTEM_AGENT
     match info.get("source"):
         case "hook":
@@ -370,7 +373,7 @@ def _model(info: dict[str, Any], key: str) -> str | None:
     """Give the model or its provider: on the message itself, or (user) under `model`."""
     nested = info.get("model")
     value = info.get(key) or (nested.get(key) if isinstance(nested, dict) else None)
-    return value if isinstance(value, str) else None
+    return clean(value) if isinstance(value, str) else None
 
 
 def _since(db: Connection, candidate: Candidate, mark: str) -> tuple[bool, str]:
