@@ -10,12 +10,13 @@ import pytest
 from mimohist.errors import SourceError
 from mimohist.kinds import Kind
 from mimohist.records import Usage
-from mimohist.sources import omp, openclaw, pi, resume
+from mimohist.sources import files, omp, openclaw, pi, resume
 from mimohist.sources.pi import Pi
 from tests.pi_file import PiFile, uuid
 from tests.transcripts import Index, by_message, read, stored, unreadable
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -447,6 +448,24 @@ def test_openclaws_reset_conversations_stay_the_same_sessions(tmp_path: Path, ro
     (hit,) = index.hits("alpha")
     assert (hit.session_id, hit.gone) == (file.id, False)
     index.db.close()
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_live_session_is_read_before_a_reset_one_of_its_name(
+    root: Path, monkeypatch: pytest.MonkeyPatch, *, backwards: bool
+) -> None:
+    file = PiFile(root, folder="", name=f"{uuid(1)}.jsonl")
+    file.user("old")
+    reset = root / f"{uuid(1)}.jsonl.reset.2026-01-03T00-00-00.000Z"
+    file.path.rename(reset)
+    PiFile(root, folder="", name=f"{uuid(1)}.jsonl").user("live")
+    entries = files.entries
+
+    def ordered(folder: str) -> list[os.DirEntry[str]]:
+        return sorted(entries(folder), key=lambda one: one.name, reverse=backwards)
+
+    monkeypatch.setattr(files, "entries", ordered)
+    assert [body for _, body, _ in read(Pi(root, "openclaw")).said] == ["live"]
 
 
 def test_a_link_out_of_the_record_is_not_followed(tmp_path: Path, root: Path) -> None:
