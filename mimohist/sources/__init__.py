@@ -19,7 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = ("ALL", "KEPT", "RESUME", "Candidate", "Reading", "Source", "Survey", "find", "glance")
 
-ALL = ("mimo", "opencode", "claude", "codex", "goose", "crush", "aider")
+ALL = (
+    "mimo",
+    "opencode",
+    "claude",
+    "codex",
+    "pi",
+    "omp",
+    "openclaw",
+    "kimi",
+    "goose",
+    "crush",
+    "aider",
+)
 """The sources in the order in which they are asked; each is a module of this package."""
 
 RESUME: Mapping[str, tuple[str, ...]] = {
@@ -27,6 +39,9 @@ RESUME: Mapping[str, tuple[str, ...]] = {
     "opencode": ("opencode", "-s"),
     "claude": ("claude", "--resume"),
     "codex": ("codex", "resume"),
+    "pi": ("pi", "--session"),
+    "omp": ("omp", "--resume"),
+    "kimi": ("kimi", "--session"),
     "goose": ("goose", "session", "--resume", "--session-id"),
     "crush": ("crush", "--session"),
 }

@@ -10,7 +10,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mimohist.records import Kind, Machine, Part, Usage
-from mimohist.sources.jsonl import Record, epoch_ms, record_in, records_in, text_in
+from mimohist.sources.jsonl import (
+    Record,
+    epoch_ms,
+    number_in,
+    record_in,
+    records_in,
+    text_in,
+    whole_in,
+)
 from mimohist.sources.turns import Call, Draft, Turns, call_part, part_wrappers
 from mimohist.text import clean, data_url, split_reminders, strings
 
@@ -77,7 +85,7 @@ class Records:
 
     def take(self, record: Record, at: int) -> None:
         """Put one record into the turns."""
-        uuid = text_in(record, "uuid") or f"{self.prefix}-{at:08x}"
+        uuid = clean(text_in(record, "uuid")) or f"{self.prefix}-{at:08x}"
         # Some versions wrote records twice into one file (a `/branch`, input as stream-json).
         if hash(uuid) in self._seen:
             return
@@ -109,7 +117,7 @@ class Records:
             draft = self.turns.draft(key, uuid, self.at)
         else:
             draft = self.turns.begin(uuid, self.at, "user")
-        agent = text_in(record, "agentId")
+        agent = clean(text_in(record, "agentId"))
         side = record.get("isSidechain") is True
         if side and self.agent == "main":  # until 2.0.2x a sub-agent's lines were in its parent's
             draft.agent = f"agent-{agent}" if agent else "sidechain"
@@ -123,7 +131,7 @@ class Records:
     def _assistant(self, record: Record, uuid: str, at: int) -> None:
         message = record_in(record, "message")
         draft = self._draft(record, uuid, text_in(message, "id") or uuid)
-        model = text_in(message, "model")
+        model = clean(text_in(message, "model"))
         draft.model = model or draft.model
         draft.provider = "anthropic" if model.startswith("claude") else draft.provider
         draft.usage = _usage(record, message) or draft.usage
@@ -146,7 +154,7 @@ class Records:
             elif type.endswith("tool_result"):
                 self._result(draft, id, block)
             else:
-                draft.unindexed.append(type or "untyped")
+                draft.unindexed.append(clean(type) or "untyped")
 
     def _said(self, draft: Draft, id: str, text: str, *, failed: bool) -> None:
         text = clean(text)
@@ -181,7 +189,7 @@ class Records:
                 body = clean(text_in(block, "title"))
                 self.turns.add(draft, Part(id=id, kind=Kind.USER_TEXT, at=self.at, body=body))
             else:
-                draft.unindexed.append(type or "untyped")
+                draft.unindexed.append(clean(type) or "untyped")
 
     def _user_part(self, record: Record, id: str, text: str) -> Part | None:
         said, cut, machine = whose(record, text, sub_agent=self.agent != "main")
@@ -311,17 +319,12 @@ _HIDDEN = frozenset({"type", "source", "encrypted_content", "signature", "cache_
 
 def _usage(record: Record, message: Record) -> Usage | None:
     given = record_in(message, "usage")
-    cost = record.get("costUSD")
-    if not given and cost is None:
+    if not given and record.get("costUSD") is None:
         return None
     return Usage(
-        cost=float(cost) if isinstance(cost, int | float) else None,
-        input=_whole(given.get("input_tokens")),
-        output=_whole(given.get("output_tokens")),
-        cache_read=_whole(given.get("cache_read_input_tokens")),
-        cache_write=_whole(given.get("cache_creation_input_tokens")),
+        cost=number_in(record, "costUSD"),
+        input=whole_in(given, "input_tokens"),
+        output=whole_in(given, "output_tokens"),
+        cache_read=whole_in(given, "cache_read_input_tokens"),
+        cache_write=whole_in(given, "cache_creation_input_tokens"),
     )
-
-
-def _whole(value: object) -> int | None:
-    return int(value) if isinstance(value, int | float) else None

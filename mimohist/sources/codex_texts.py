@@ -9,7 +9,7 @@ import json
 import re
 
 from mimohist.records import Machine, Usage
-from mimohist.sources.jsonl import Record, record_in, records_in, text_in
+from mimohist.sources.jsonl import Record, record_in, records_in, text_in, whole_in
 from mimohist.sources.turns import part_wrappers
 from mimohist.text import clean, strings
 
@@ -113,12 +113,8 @@ def usage_of(tokens: Record) -> Usage | None:
     if not tokens:
         return None
     return Usage(
-        input=_whole(tokens.get("input_tokens")),
-        output=_whole(tokens.get("output_tokens")),
-        reasoning=_whole(tokens.get("reasoning_output_tokens")),
-        cache_read=_whole(tokens.get("cached_input_tokens")),
+        input=whole_in(tokens, "input_tokens"),
+        output=whole_in(tokens, "output_tokens"),
+        reasoning=whole_in(tokens, "reasoning_output_tokens"),
+        cache_read=whole_in(tokens, "cached_input_tokens"),
     )
-
-
-def _whole(value: object) -> int | None:
-    return int(value) if isinstance(value, int | float) else None

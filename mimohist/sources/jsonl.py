@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 LINE_LIMIT = 16 << 20
@@ -133,16 +133,32 @@ def records_in(value: object) -> list[Record]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def whole_in(data: Mapping[str, Any], key: str) -> int | None:
+    """Give the count that a record holds under a key, None where it holds none."""
+    value = data.get(key)
+    return int(value) if isinstance(value, int | float) and 0 <= value < _LARGEST else None
+
+
+def number_in(data: Mapping[str, Any], key: str) -> float | None:
+    """Give the number that a record holds under a key, None where it holds none."""
+    value = data.get(key)
+    return float(value) if isinstance(value, int | float) and abs(value) < _LARGEST else None
+
+
+_LARGEST = 1 << 62
+_LATEST = 253_402_300_800_000
 _ISO = re.compile(r"\s*(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(.*)")
 
 
 def epoch_ms(value: object) -> int | None:
     """Read a time as these programs write it: ISO 8601 or a number of seconds or milliseconds.
 
-    Gives epoch milliseconds; without an offset the time counts as UTC; None for no time.
+    Gives epoch milliseconds; without an offset the time counts as UTC; None for no time, also for
+    a number that is none (before 1970, after 9999, not finite).
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return int(value if value > 100_000_000_000 else value * 1000)  # noqa: PLR2004
+        given = value if value > 100_000_000_000 else value * 1000  # noqa: PLR2004
+        return int(given) if 0 < given < _LATEST else None
     found = _ISO.fullmatch(value) if isinstance(value, str) else None
     if not found:
         return None

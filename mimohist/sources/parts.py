@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mimohist.records import Kind, Machine, Part, Usage
+from mimohist.sources.jsonl import epoch_ms, number_in, whole_in
 from mimohist.text import clean, split_reminders, strings
 
 if TYPE_CHECKING:
@@ -236,21 +237,16 @@ def usage_of(data: Mapping[str, Any]) -> Usage | None:
     """Give what an assistant message cost, None when it does not say."""
     tokens = _mapping(data, "tokens")
     cache = _mapping(tokens, "cache")
-    cost = data.get("cost")
-    if not tokens and cost is None:
+    if not tokens and data.get("cost") is None:
         return None
     return Usage(
-        cost=float(cost) if isinstance(cost, int | float) else None,
-        input=_whole(tokens.get("input")),
-        output=_whole(tokens.get("output")),
-        reasoning=_whole(tokens.get("reasoning")),
-        cache_read=_whole(cache.get("read")),
-        cache_write=_whole(cache.get("write")),
+        cost=number_in(data, "cost"),
+        input=whole_in(tokens, "input"),
+        output=whole_in(tokens, "output"),
+        reasoning=whole_in(tokens, "reasoning"),
+        cache_read=whole_in(cache, "read"),
+        cache_write=whole_in(cache, "write"),
     )
-
-
-def _whole(value: object) -> int | None:
-    return int(value) if isinstance(value, int | float) else None
 
 
 def own_time(data: Mapping[str, Any]) -> int | None:
@@ -260,7 +256,7 @@ def own_time(data: Mapping[str, Any]) -> int | None:
     the move; the parts themselves know better.
     """
     for times in (_mapping(data, "time"), _mapping(_mapping(data, "state"), "time")):
-        start = times.get("start")
-        if isinstance(start, int | float) and start > 0:
-            return int(start)
+        start = epoch_ms(times.get("start"))
+        if start is not None:
+            return start
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from mimohist.records import Mark, Message, Skipped
@@ -13,7 +14,7 @@ from mimohist.sources.stamps import reason
 from mimohist.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from mimohist.records import Session
     from mimohist.sources.turns import Turns
@@ -104,26 +105,43 @@ def unreadable(session: Session, name: str, error: OSError) -> Reading:
     return Reading(session=session, messages=iter([Skipped(name, reason(error))]), whole=False)
 
 
-def record_at(file: BinaryIO, at: int) -> jsonl.Record | None:
-    """Read one record again."""
+def records_from(file: BinaryIO, at: int) -> Generator[jsonl.Record, None, None]:
+    """Read records again from a byte on, up to the first line that is none; to be closed."""
     with jsonl.kept_place(file):
         for line in jsonl.lines(file, at):
             try:
                 record = jsonl.decoded(line.data or b"")
             except ValueError:
-                return None
-            return record if isinstance(record, dict) else None
-    return None
+                return
+            if not isinstance(record, dict):
+                return
+            yield record
 
 
-def last_time(file: BinaryIO) -> int | None:
-    """Give the time (epoch ms) of the last record that tells one, as far as 64 KiB from the end."""
+def record_at(file: BinaryIO, at: int) -> jsonl.Record | None:
+    """Read one record again."""
+    with closing(records_from(file, at)) as records:
+        return next(records, None)
+
+
+_TIME = re.compile(rb'"timestamp":\s*"([^"]{10,40})"')
+
+
+def last_time(file: BinaryIO, told: re.Pattern[bytes] = _TIME) -> int | None:
+    """Give the latest time (epoch ms) that is told in the last 64 KiB, by what `told` matches."""
     with jsonl.kept_place(file):
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - (64 << 10)))
-        found = re.findall(rb'"timestamp":\s*"([^"]{10,40})"', file.read(64 << 10))
-    times = (jsonl.epoch_ms(one.decode("ascii", "replace")) for one in found)
+        found = told.findall(file.read(64 << 10))
+    times = (_time(one.decode("ascii", "replace")) for one in found)
     return max((time for time in times if time is not None), default=None)
+
+
+def _time(text: str) -> int | None:
+    try:
+        return jsonl.epoch_ms(float(text))
+    except ValueError:
+        return jsonl.epoch_ms(text)
 
 
 def first_line(text: str) -> str:

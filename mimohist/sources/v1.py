@@ -172,7 +172,7 @@ class V1:
         for id, slice_, at, text in rows:
             try:
                 info = json.loads(text)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 yield Skipped(f"{self.root.name} message {id}", f"not JSON: {error}")
                 continue
             if not isinstance(info, dict):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mimohist.records import Machine, Message, Part, Skipped
 from mimohist.sources.parts import error_of, own_time, part_of, usage_of
+from mimohist.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,7 +76,7 @@ class Messages:
             summary = info.get("summary") is True
             made = part_of(part_id, data, role=role, at=moment, summary=summary)
             if made is None:
-                unindexed.append(str(data.get("type")))
+                unindexed.append(clean(str(data.get("type"))))
             else:
                 parts.append(replace(made, machine=Machine.REVERTED) if hidden else made)
         if error := error_of(id, info, at):
@@ -87,7 +88,7 @@ class Messages:
             role=role,
             parts=tuple(parts),
             agent=slice_ or "main",
-            agent_name=agent_name if isinstance(agent_name, str) else None,
+            agent_name=clean(agent_name) if isinstance(agent_name, str) else None,
             machine=_machine(id, at, slice_ or "main", info, revert),
             model=_model(info, "modelID"),
             provider=_model(info, "providerID"),
@@ -118,7 +119,10 @@ def _machine(
 ) -> Machine | None:
     if revert and revert.hides(id, at):
         return Machine.REVERTED
-    if info.get("agent") in SYSTEM_AGENTS or slice_.rsplit("-", 1)[0] in SYSTEM_AGENTS:
+    agent = info.get("agent")
+    if isinstance(agent, str) and agent in SYSTEM_AGENTS:
+        return Machine.SYSTEM_AGENT
+    if slice_.rsplit("-", 1)[0] in SYSTEM_AGENTS:
         return Machine.SYSTEM_AGENT
     match info.get("source"):
         case "hook":
@@ -132,4 +136,4 @@ def _model(info: dict[str, Any], key: str) -> str | None:
     """Give the model or its provider: on the message itself, or (user) under `model`."""
     nested = info.get("model")
     value = info.get(key) or (nested.get(key) if isinstance(nested, dict) else None)
-    return value if isinstance(value, str) else None
+    return clean(value) if isinstance(value, str) else None
