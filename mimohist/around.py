@@ -220,9 +220,9 @@ def sides_of(part: Part, *, indexed: bool = True) -> Iterator[ShownPart]:
             indexed=indexed,
         )
 
-    if part.body or not part.output:
+    if part.body or not (part.output or part.cut):
         yield side(Kind.TOOL_INPUT if tool else part.kind, part.body)
-    if part.output:
+    if part.output or (tool and part.status == "completed" and not indexed):
         yield side(part.kind, part.output)
     if part.cut:
         yield side(part.kind, part.cut, machine or str(Machine.SYNTHETIC))
@@ -250,11 +250,16 @@ def _with_missing(have: tuple[ShownPart, ...], parts: tuple[Part, ...]) -> tuple
         if stored is None:
             if part.body or part.output or part.status in PENDING:
                 out += fuller
-        elif sum(len(side.text) for side in stored) < sum(len(side.text) for side in fuller):
+        elif _size(stored) < _size(fuller):
             out += fuller
         else:
             out += stored
     return (*(side for sides in known.values() for side in sides), *out) if known else tuple(out)
+
+
+def _size(sides: list[ShownPart]) -> tuple[int, int]:
+    """Tell which of two readings of a part has more: text, then sides."""
+    return sum(len(side.text) for side in sides), len(sides)
 
 
 def _only(message: ShownMessage, kinds: tuple[Kind, ...]) -> ShownMessage:

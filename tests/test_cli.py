@@ -599,7 +599,7 @@ def test_no_form_of_output_lets_a_control_byte_through(text: str) -> None:
 
     from mimohist.render import human, plain
     from mimohist.render import json as forms
-    from mimohist.render.human import wrap
+    from mimohist.render.lines import wrap
 
     stream = StringIO()
     human.rows(human.console(stream, color=False, width=60), ["a", "b"], [(text, 1)])

@@ -44,7 +44,7 @@ FLOORS = (
 
 OUTSIDE = {
     "typer": "cli cli.*",
-    "rich": "render.human cli.*",
+    "rich": "render.human render.lines render.tables cli.*",
     "sqlite_utils": "store store_*",
     "mcp": "mcp_server",
 }

@@ -104,8 +104,12 @@ def search(
         if chosen:
             return _listed(reader, query, chosen[0], form, "\0" if null else "\n", limit)
         answer = history.answer(query)
-        _print(reader, answer, form, "\0" if null else "\n", color.value)
+        names = _print(reader, answer, form, "\0" if null else "\n", color.value)
         _explain(reader, answer, found, form, steps=explain)
+        if names and sys.stdout.isatty():
+            from mimohist.render import human
+
+            setting.say(f"\n{human.footer(answer, names)}")
     return 0 if answer.hits else 1
 
 
@@ -133,14 +137,17 @@ def _check(query: Query) -> None:
         raise BadInput("--not goes with words; in --fts write NOT")
 
 
-def _print(reader: Connection, answer: Answer, form: str, end: str, color: str) -> None:
+def _print(reader: Connection, answer: Answer, form: str, end: str, color: str) -> dict[str, str]:
+    """Print the hits; give the short names of their sessions where these were used."""
     if form == "human":
         from mimohist.naming import short_ids
         from mimohist.render import human
 
         paper = human.console(sys.stdout, color=setting.colored(color), width=setting.width())
-        human.hits(paper, answer, short_ids(reader, (hit.session_id for hit in answer.hits)))
-    elif form == "json":
+        names = short_ids(reader, (hit.session_id for hit in answer.hits))
+        human.hits(paper, answer, names)
+        return names
+    if form == "json":
         from mimohist.render import json
 
         setting.write(json.hits(answer))
@@ -148,6 +155,7 @@ def _print(reader: Connection, answer: Answer, form: str, end: str, color: str) 
         from mimohist.render import plain
 
         setting.write(plain.hits(answer), end)
+    return {}
 
 
 # The short answers
@@ -220,32 +228,18 @@ def _explain(reader: Connection, answer: Answer, found: Config, form: str, *, st
             "mimohist: the index was built for other kinds; `mimohist reindex` changes that"
         )
     if answer.hits:
-        _about_hits(answer, form)
+        _about_hits(answer)
     elif form != "json" or sys.stderr.isatty():
         _about_nothing(answer)
 
 
-def _about_hits(answer: Answer, form: str) -> None:
+def _about_hits(answer: Answer) -> None:
     if answer.widened == "kinds":
         setting.say("mimohist: nothing in what was said and called; these are from all kinds")
     elif answer.widened == "any":
         setting.say("mimohist: nothing has all the words; these have some of them")
     if answer.cut_off:
         setting.say("mimohist: the time was up; older texts were not read")
-    if form != "human" or not sys.stdout.isatty():
-        return
-    shown = len(answer.hits)
-    total = f"more than {answer.known - 1}" if answer.total is None else str(answer.total)
-    where = f" in {answer.scope} (-g for all)" if answer.scope else ""
-    count = (
-        f"{shown} of {total} hits" if total != str(shown) else f"{shown} hit{'s' * (shown != 1)}"
-    )
-    setting.say(f"\n{count}{where}; mimohist around {_short_ref(answer)}")
-
-
-def _short_ref(answer: Answer) -> str:
-    hit = answer.hits[0]
-    return hit.message_id or hit.ref
 
 
 def _about_nothing(answer: Answer) -> None:
