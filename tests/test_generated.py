@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import generated
+from tests import generated, picture
 from tests.mimo_database import MimoDatabase
 
 if TYPE_CHECKING:
@@ -27,6 +28,27 @@ def test_completions_are_fresh(name: str) -> None:
 
 def test_the_reference_in_the_readme_is_the_help_of_the_verbs() -> None:
     assert (generated.ROOT / "README.md").read_text("utf-8") == generated.readme()
+
+
+def test_the_picture_in_the_readme_is_there_and_tells_nothing_of_the_machine() -> None:
+    """Nothing is fetched when it is shown, and no path of where it was made is in it."""
+    drawn = picture.PICTURE.read_text("utf-8")
+    place = picture.PICTURE.relative_to(generated.ROOT).as_posix()
+    assert f"]({place})" in (generated.ROOT / "README.md").read_text("utf-8").split("## ")[0]
+    addresses = re.findall(r"https?://[^\s\"<)]+", drawn)
+    assert set(addresses) <= {"http://www.w3.org/2000/svg", "https://www.textualize.io"}
+    for word in ("/tmp", "/root", "/work", "/home/", "file:"):  # noqa: S108 - looked for, not used
+        assert word not in "".join(picture.texts(drawn)).replace("/home/dev", "")
+        assert f'"{word}' not in drawn
+
+
+@pytest.mark.skipif(not picture.REAL.exists(), reason="no real database is here")
+def test_the_picture_shows_what_the_program_answers() -> None:
+    command = [sys.executable, "-m", "tests.picture", "-"]
+    made = subprocess.run(
+        command, cwd=generated.ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert picture.texts(made) == picture.texts(picture.PICTURE.read_text("utf-8"))
 
 
 @pytest.fixture
