@@ -48,7 +48,11 @@ def around(
     """
     named = [resolve(db, text) for text in texts]
     sessions: dict[tuple[int, str | None], list[Named]] = {}
+    opened = {one.session for one in named if one.message is not None}
     for one in named:
+        # A title that was found beside messages has no window of its own to show.
+        if one.message is None and one.session in opened:
+            continue
         sessions.setdefault((one.session, _slice(db, one, view)), []).append(one)
     reader = _Reader(db, view, peek)
     for (session, agent), anchors in sessions.items():
