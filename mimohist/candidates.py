@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mimohist.columns import BM25, Target
 from mimohist.errors import BadInput, IndexUnusable
 from mimohist.schema import ZONE_BITS
+from mimohist.store import NO_FTS5
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,6 +170,8 @@ def run(db: Connection, sql: str, values: dict[str, object]) -> list[tuple[Any, 
         return db.execute(sql, values).fetchall()
     except OperationalError as error:
         text = str(error)
+        if "no such module" in text:
+            raise IndexUnusable(NO_FTS5) from error
         if "malformed" in text or "corrupt" in text or "vtable" in text:
             raise IndexUnusable(f"the index is damaged ({text}); run `mimohist reindex`") from error
         raise BadInput(

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"words": "alphabet answers contexts errors kinds records redact schema text"},
+    {"words": "alphabet answers contexts directories errors kinds records redact schema text"},
     {
         "index": "store store_*",
         "query": "query",

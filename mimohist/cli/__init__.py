@@ -127,6 +127,10 @@ def _failed(text: str, status: int) -> int:
 
 def _bug(error: Exception) -> int:
     """Tell of a fault of this program's own; never with 1, which would mean "no hits"."""
+    if "no such module: fts5" in str(error):
+        from mimohist.store import NO_FTS5
+
+        return _failed(NO_FTS5, _ERROR)
     return _failed(
         f"a bug in mimohist: {type(error).__name__}: {error}"
         " (MIMOHIST_DEBUG=1 shows where; please report it)",

@@ -13,6 +13,7 @@ from mimohist.history import History
 from mimohist.history import moment as moment_of
 from mimohist.history import places as places_of
 from mimohist.kinds import Kind, kinds_named
+from mimohist.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -93,5 +94,5 @@ def write(lines: Iterable[str], end: str = "\n") -> int:
 
 
 def say(text: str) -> None:
-    """Tell something about the answer, on stderr."""
-    sys.stderr.write(text + "\n")
+    """Tell something about the answer, on stderr; paths and names in it are made printable."""
+    sys.stderr.write(printable(text) + "\n")
