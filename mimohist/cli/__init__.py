@@ -24,7 +24,7 @@ VERBS = {
     "around": "Show a message with its neighbours.",
     "export": "Write whole sessions: JSON, Markdown, a web page.",
     "backfill": "Index what is new in the sources.",
-    "reindex": "Rebuild the search tables from what is stored and the sources.",
+    "reindex": "Rebuild the search tables from what is stored.",
     "sql": "Ask the index in SQL, read only.",
     "forget": "Remove something from the index for good.",
     "mcp": "Serve the history to agents, over MCP.",
@@ -96,7 +96,9 @@ def _run(made: typer.Typer, arguments: list[str]) -> int:  # noqa: PLR0911 - one
     try:
         status = made(arguments, prog_name="mimohist", standalone_mode=False)
     except MimohistError as error:
-        return _failed(str(error), error.status)
+        from mimohist.cli.setting import short
+
+        return _failed(short(str(error)), error.status)
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except typer.Exit as ended:

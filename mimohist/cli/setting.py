@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from dataclasses import replace
@@ -91,6 +92,12 @@ def write(lines: Iterable[str], end: str = "\n") -> int:
         sys.stdout.write(line + end)
         count += 1
     return count
+
+
+def short(text: str) -> str:
+    """Write the user's home directory as `~` in a text that names paths of it."""
+    home = os.environ.get("HOME", "").rstrip("/")
+    return re.sub(rf"(?<![^\s'\"(]){re.escape(home)}/", "~/", text) if home else text
 
 
 def say(text: str) -> None:

@@ -17,6 +17,7 @@ from rich.text import Text
 from mimohist.kinds import Kind
 from mimohist.render.lines import (
     STYLES,
+    chop,
     console,
     cut,
     end_of,
@@ -42,6 +43,7 @@ __all__ = ["console", "context", "footer", "heading", "hits", "rows"]
 
 _MOST_LINES = 2
 _FOLDED = 6
+_WHOLE = 2
 _ROOMY = 40
 _MARKS = {
     Kind.REASONING: "~ ",
@@ -150,17 +152,17 @@ def _who(hit: Hit) -> str:
     return flat(f"{who} ({hit.machine})" if hit.machine else who)
 
 
-def _marked(hit: Hit) -> tuple[Text, int]:
+def _marked(hit: Hit) -> tuple[Text, tuple[int, int]]:
     """Give the snippet with its matches marked, and where the first of them is."""
     text = Text(hit.snippet)
-    for start, end in hit.matches:
-        text.stylize(STYLES["match"], start, end)
-    focus = min((start for start, _ in hit.matches), default=0)
+    for place in hit.matches:
+        text.stylize(STYLES["match"], *place)
+    start, end = min(hit.matches, default=(0, 0))
     # The call's text begins with the tool's name, which already stands before it.
     name = f"{hit.tool} "
-    if hit.kind in _CALLS and hit.snippet.startswith(name) and focus >= len(name):
-        return text.divide([len(name)])[1], focus - len(name)
-    return text, focus
+    if hit.kind in _CALLS and hit.snippet.startswith(name) and start >= len(name):
+        return text.divide([len(name)])[1], (start - len(name), end - len(name))
+    return text, (start, end)
 
 
 def _also(hit: Hit, room: int) -> Text | None:
@@ -238,7 +240,9 @@ def _part(paper: Console, part: ShownPart, *, full: bool, dim: bool, alone: bool
         whole.rstrip()
         put(paper, whole)
     if hidden:
-        put(paper, Text(f"    … {hidden} (--full shows them)", STYLES["dim"]))
+        note = f"    … {hidden} (--full shows them)"
+        note = note if len(note) <= paper.width else f"    … {hidden} (--full)"
+        put(paper, Text(note, STYLES["dim"]))
 
 
 def _said(part: ShownPart, *, dim: bool, alone: bool) -> tuple[str, str]:
@@ -265,7 +269,10 @@ def _folded(lines: list[str], room: int, *, whole: bool) -> tuple[list[Text], st
     for number, line in enumerate(lines):
         # What lies far beyond the fold need not be wrapped to be left out.
         near = line if whole else line[: room * _FOLDED * 4]
-        rows += [(number, row) for row in wrap(Text(near), room)]
+        for row in wrap(Text(near), room):
+            # A path is left whole, not an endless word of which nothing can be folded.
+            endless = not whole and len(row) > _WHOLE * room
+            rows += [(number, piece) for piece in (chop(row, room) if endless else (row,))]
         if not whole and len(rows) > _FOLDED:
             break
     if whole or len(rows) <= _FOLDED:
@@ -274,14 +281,15 @@ def _folded(lines: list[str], room: int, *, whole: bool) -> tuple[list[Text], st
     last = kept[-1][0]
     after = len(lines) - 1 - last
     hidden = f"{after} more line{'s' * (after != 1)}"
+    broken = following == last
+    if broken:
+        kept[-1][1].truncate(room - 1, overflow="crop")
+        kept[-1][1].rstrip()
     if not after:
         shown = end_of(lines[last], [row for number, row in kept if number == last])
         hidden = f"{len(lines[last]) - shown} more characters"
-    if following == last:
-        row = kept[-1][1]
-        cut(row, room - 1)
-        if not row.plain.endswith("…"):
-            row.append("…")
+    if broken:
+        kept[-1][1].append("…")
     return [row for _, row in kept], hidden
 
 

@@ -85,6 +85,18 @@ def wrap(text: Text, width: int) -> list[Text]:
     return lines or [Text()]
 
 
+def chop(line: Text, width: int) -> list[Text]:
+    """Split a line every `width` cells, wherever that is."""
+    breaks, column = [], 0
+    for place, character in enumerate(line.plain):
+        cells = cell_len(character)
+        if column + cells > width:
+            breaks.append(place)
+            column = 0
+        column += cells
+    return list(line.divide(breaks))
+
+
 def cut(text: Text, width: int) -> None:
     """Shorten to `width` cells, with an ellipsis for what is left out."""
     if cell_len(text.plain) > width:
@@ -107,19 +119,19 @@ def hang(paper: Console, lead: Text, lines: Iterable[Text]) -> None:
 
 
 def short(
-    text: Text, room: int, most: int, *, focus: int = 0, tail: Text | None = None
+    text: Text, room: int, most: int, *, focus: tuple[int, int] = (0, 0), tail: Text | None = None
 ) -> list[Text]:
-    """Fit a text into `most` lines of `room` cells, so that the place `focus` of it shows.
+    """Fit a text into `most` lines of `room` cells, so that the stretch `focus` of it shows.
 
-    Of a text that does not fit the beginning is left out where `focus` would not show.  The
+    Of a text that does not fit the beginning is left out where that would not show.  The
     `tail` stands after the text whatever is left out.
     """
     left = room - (cell_len(tail.plain) if tail else 0)
     if left < _LEAST_ROOM:
         tail, left = None, room
     lines, shown = _fitted(text, room, most, left)
-    if focus >= shown:
-        lines, _ = _fitted(_from_near(text, focus, room), room, most, left)
+    if focus[1] > shown:
+        lines, _ = _fitted(_from_near(text, focus[0], room), room, most, left)
     if tail:
         lines[-1].append_text(tail)
     return lines
