@@ -160,7 +160,8 @@ def named_queries(folder: Path) -> dict[str, tuple[str, str]]:
             found[file.name.removesuffix(".sql")] = _described(file.read_text("utf-8"))
     if folder.is_dir():
         for path in sorted(folder.glob("*.sql")):
-            found[path.stem] = _described(path.read_text("utf-8", "replace"))
+            if path.is_file():
+                found[path.stem] = _described(path.read_text("utf-8", "replace"))
     return found
 
 

@@ -388,7 +388,11 @@ def test_b85_redaction_hides_keys_wherever_an_answer_is_written(
             assert KEY not in ended.out + ended.err, (call, form)
             assert "abc123def456" not in ended.out, (call, form)
     assert KEY not in mimohist("export", "ses_leak0001").out
-    typed = {"_MIMOHIST_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "mimohist export ses"}
+    typed = {
+        "_MIMOHIST_COMPLETE": "complete_fish",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "_TYPER_COMPLETE_ARGS": "mimohist export ses",
+    }
     offered = mimohist(environ=typed).out
     assert "ses_leak0001" in offered
     assert KEY not in offered

@@ -500,6 +500,7 @@ def test_own_queries_shadow_ours(filled: Path, home: Path, mimohist: Program) ->
     folder = home / ".config/mimohist/queries"
     folder.mkdir(parents=True)
     (folder / "tools.sql").write_text("-- mine\nSELECT 'mine'")
+    (folder / "folder.sql").mkdir()
     assert mimohist("sql", "tools").out == "mine\n"
     assert "tools\tmine" in mimohist("sql", "--list").out
     assert filled.exists()

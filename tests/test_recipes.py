@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
-import select
 import shutil
-import struct
 import subprocess
 import sys
-import termios
 import time
 from typing import TYPE_CHECKING
 
@@ -20,6 +15,7 @@ import pytest
 
 from tests.generated import ROOT
 from tests.mimo_database import MimoDatabase
+from tests.terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,42 +174,3 @@ def test_mh_shows_a_preview_and_enter_shows_the_rest(shell: dict[str, str], name
     assert "It is the lock order." in shown
     assert "no such table: orders" in shown
     assert status == 0
-
-
-class Terminal:
-    """A program with a terminal of its own, 120 columns and 40 lines, that a test types at."""
-
-    def __init__(self, command: list[str], environ: dict[str, str]) -> None:
-        self.child, self.master = pty.fork()
-        if self.child == 0:
-            os.chdir("/")
-            os.execvpe(command[0], command, environ)  # noqa: S606 - as a terminal would
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-        self.said = b""
-
-    def _read(self) -> bool:
-        """Take in what is said next; give False at the end, and after a minute of silence."""
-        ready, _, _ = select.select([self.master], [], [], 60)
-        try:
-            piece = os.read(self.master, 65536) if ready else b""
-        except OSError:
-            piece = b""
-        self.said += piece
-        return bool(piece)
-
-    def wait_for(self, text: str) -> None:
-        while text.encode() not in self.said:
-            assert self._read(), self.said
-
-    def type(self, keys: str) -> None:
-        self.said = b""
-        os.write(self.master, keys.encode())
-
-    def rest(self) -> str:
-        while self._read():
-            pass
-        return re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", self.said.decode("utf-8", "replace"))
-
-    def close(self) -> int:
-        os.close(self.master)
-        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])

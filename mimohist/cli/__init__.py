@@ -80,6 +80,9 @@ def main() -> int:
     asked = arguments[0] if arguments and arguments[0] in VERBS else None
     completing = "_MIMOHIST_COMPLETE" in os.environ
     if completing:
+        # Typer's own script for zsh evaluates what it is given, and titles are not ours.
+        if os.environ["_MIMOHIST_COMPLETE"] not in ("complete_bash", "complete_fish"):
+            return _failed("completions for bash, zsh and fish come with the program", _ERROR)
         words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
         asked = next((word for word in words[1:2] if word in VERBS), None)
     bare = arguments in (["--version"], [])
