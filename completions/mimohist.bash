@@ -1,9 +1,11 @@
 _mimohist_completion() {
-    local IFS=$'
-'
-    COMPREPLY=( $( env COMP_WORDS="${COMP_WORDS[*]}" \
-                   COMP_CWORD=$COMP_CWORD \
-                   _MIMOHIST_COMPLETE=complete_bash $1 ) )
+    local IFS=$'\n' out value
+    COMPREPLY=()
+    out=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" \
+              _MIMOHIST_COMPLETE=complete_bash "$1" 2>/dev/null) || return 0
+    while IFS= read -r value; do
+        [ -n "$value" ] && COMPREPLY+=("$(printf %q "$value")")
+    done <<< "$out"
     return 0
 }
 

@@ -48,7 +48,11 @@ def around(
     """
     named = [resolve(db, text) for text in texts]
     sessions: dict[tuple[int, str | None], list[Named]] = {}
+    opened = {one.session for one in named if one.message is not None}
     for one in named:
+        # A title that was found beside messages has no window of its own to show.
+        if one.message is None and one.session in opened:
+            continue
         sessions.setdefault((one.session, _slice(db, one, view)), []).append(one)
     reader = _Reader(db, view, peek)
     for (session, agent), anchors in sessions.items():
@@ -220,9 +224,9 @@ def sides_of(part: Part, *, indexed: bool = True) -> Iterator[ShownPart]:
             indexed=indexed,
         )
 
-    if part.body or not part.output:
+    if part.body or not (part.output or part.cut):
         yield side(Kind.TOOL_INPUT if tool else part.kind, part.body)
-    if part.output:
+    if part.output or (tool and part.status == "completed" and not indexed):
         yield side(part.kind, part.output)
     if part.cut:
         yield side(part.kind, part.cut, machine or str(Machine.SYNTHETIC))
@@ -250,11 +254,16 @@ def _with_missing(have: tuple[ShownPart, ...], parts: tuple[Part, ...]) -> tuple
         if stored is None:
             if part.body or part.output or part.status in PENDING:
                 out += fuller
-        elif sum(len(side.text) for side in stored) < sum(len(side.text) for side in fuller):
+        elif _size(stored) < _size(fuller):
             out += fuller
         else:
             out += stored
     return (*(side for sides in known.values() for side in sides), *out) if known else tuple(out)
+
+
+def _size(sides: list[ShownPart]) -> tuple[int, int]:
+    """Tell which of two readings of a part has more: text, then sides."""
+    return sum(len(side.text) for side in sides), len(sides)
 
 
 def _only(message: ShownMessage, kinds: tuple[Kind, ...]) -> ShownMessage:

@@ -21,6 +21,58 @@ VIEWS = {
     "parts": "one row a part; input and output of a tool call apart, text otherwise",
 }
 
+COLUMNS = {
+    "agent": "the agent's slice: main, or a sub-agent's",
+    "agent_name": "the agent that the message names",
+    "cost": "US dollars",
+    "cut_parts": "parts longer than what is kept",
+    "directory": "where sessions ran",
+    "error": "why it could not be read the last time",
+    "gone": "1 when the source no longer holds it",
+    "gone_sessions": "sessions that it no longer holds",
+    "input": "of a call: the tool's name and what it was given",
+    "kind": "user_text, reasoning, tool_output ... and title",
+    "lost": "characters beyond what is kept",
+    "machine": "why it is nobody's words: synthetic, hook, reverted ...",
+    "machine_text": "what a harness put into it",
+    "message_id": "the source's id; around takes it",
+    "messages": "how many",
+    "mirrors": "SOURCE/SESSION that it is an import of",
+    "model": "which answered",
+    "output": "of a call: its result, or its error",
+    "parent_id": "the session that it is a child of",
+    "part_id": "the source's id",
+    "parts": "how many are indexed",
+    "path": "the database or file",
+    "project": "the directory that the session ran in",
+    "project_id": "the source's id of the project",
+    "provider": "whose model answered",
+    "role": "user or assistant",
+    "session_id": "the source's id",
+    "sessions": "how many",
+    "skipped": "records that could not be read",
+    "skipped_why": "why the first of them",
+    "source": "mimo, opencode, claude, codex ...",
+    "status": "of a call: completed, error",
+    "text": "what was said; empty for calls",
+    "time_archived": "epoch milliseconds",
+    "time_created": "epoch milliseconds",
+    "time_first": "of the oldest session, epoch milliseconds",
+    "time_last": "of the newest change, epoch milliseconds",
+    "time_read": "when it was last read, epoch milliseconds",
+    "time_updated": "epoch milliseconds",
+    "title": "of the session",
+    "tokens_cache_read": "as the source counts them",
+    "tokens_cache_write": "as the source counts them",
+    "tokens_input": "as the source counts them",
+    "tokens_output": "as the source counts them",
+    "tokens_reasoning": "as the source counts them",
+    "tool": "which was called",
+    "version": "of the program that wrote it",
+    "worktree": "the checkout that the directory belongs to",
+}
+"""What the views' columns hold; one name means the same in each."""
+
 _REFUSED = frozenset(
     {sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_CREATE_TEMP_TABLE}
 )
@@ -108,7 +160,8 @@ def named_queries(folder: Path) -> dict[str, tuple[str, str]]:
             found[file.name.removesuffix(".sql")] = _described(file.read_text("utf-8"))
     if folder.is_dir():
         for path in sorted(folder.glob("*.sql")):
-            found[path.stem] = _described(path.read_text("utf-8", "replace"))
+            if path.is_file():
+                found[path.stem] = _described(path.read_text("utf-8", "replace"))
     return found
 
 

@@ -14,6 +14,7 @@ from mimohist.columns import BM25, Target
 from mimohist.errors import BadInput, IndexUnusable
 from mimohist.schema import ZONE_BITS
 from mimohist.scope import Scope
+from mimohist.store import NO_FTS5
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -274,6 +275,8 @@ def read(db: Connection, sql: str, values: dict[str, object]) -> Iterator[tuple[
         yield from db.execute(sql, values)
     except OperationalError as error:
         text = str(error)
+        if "no such module" in text:
+            raise IndexUnusable(NO_FTS5) from error
         if "malformed" in text or "corrupt" in text or "vtable" in text:
             raise IndexUnusable(f"the index is damaged ({text}); run `mimohist reindex`") from error
         raise BadInput(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Self
 
 from mimohist import config, sources, store
 from mimohist.answers import Mode, Query, Sort
+from mimohist.directories import meant
 from mimohist.errors import BadInput, MimohistError, SourceError
 from mimohist.kinds import Kind, kinds_named
 from mimohist.refreshing import Places, Refreshed
@@ -212,7 +213,7 @@ class History:
             ignore_case=ignore_case,
             kinds=kinds_named(kinds),
             sources=tuple(sources),
-            projects=tuple(os.path.realpath(one) for one in projects),
+            projects=tuple(meant(os.fspath(one)) for one in projects),
             sessions=tuple(sessions),
             tools=tuple(tools),
             agents=tuple(agents),

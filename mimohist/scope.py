@@ -5,9 +5,11 @@ A filter that names nothing is an error here, never an empty result later.
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
+from mimohist.directories import below
 from mimohist.errors import BadInput
 from mimohist.naming import sessions_named
 from mimohist.schema import ZONE_BITS
@@ -142,22 +144,19 @@ def _projects(db: Connection, directories: Iterable[str]) -> tuple[str, ...]:
     rows = db.execute("SELECT id, worktree, directory FROM project").fetchall()
     found = []
     for directory in directories:
-        mine = [
-            f"p{row}"
-            for row, worktree, known in rows
-            if _below(known, directory) or _below(worktree, directory)
+        mine = [row for row, *paths in rows if any(below(path, directory) for path in paths)]
+        # A session may have run in a directory that it knew by a link.
+        mine = mine or [
+            row for row, *paths in rows if any(below(_real(path), directory) for path in paths)
         ]
         if not mine:
             raise BadInput(f"no session ran in {directory}; `mimohist sql projects` lists projects")
-        found += mine
+        found += [f"p{row}" for row in mine]
     return tuple(dict.fromkeys(found))
 
 
-def _below(path: str, directory: str) -> bool:
-    """Whether `path` is `directory` or lies in it."""
-    if not path or path == "/":
-        return False
-    return path == directory or path.startswith(directory.rstrip("/\\") + "/")
+def _real(path: str) -> str:
+    return os.path.realpath(path) if path.startswith("/") else path
 
 
 def here(db: Connection, directory: str, home: str | None) -> tuple[str | None, tuple[int, ...]]:
@@ -173,7 +172,7 @@ def here(db: Connection, directory: str, home: str | None) -> tuple[str | None, 
     if not known:
         return None, ()
     deepest = max(known, key=len)
-    mine = [row for row in rows if _below(row[3], deepest) or _below(row[2], deepest)]
+    mine = [row for row in rows if below(row[3], deepest) or below(row[2], deepest)]
     ids = {project_id for _, project_id, _, _ in mine if project_id not in ("", GLOBAL)}
     return deepest, tuple(row[0] for row in rows if row in mine or row[1] in ids)
 

@@ -20,6 +20,8 @@ WIDTH = 240
 
 _MARGIN = 60
 _MOST = 64
+_WORD = 24
+"""A stretch begins with a whole word where one begins within so many characters."""
 _BLANKS = re.compile(r"\s+")
 
 
@@ -83,7 +85,7 @@ class Snippet(NamedTuple):
 def snippet(text: str, finder: Spans) -> Snippet:
     """Give the stretch of a text that shows most of the terms, the first such one."""
     spans = finder.spans(text)
-    start, end = _window(spans, len(text))
+    start, end = _window(spans, text)
     shown = printable(text[start:end])
     found = finder.spans(shown)
     if not found and spans:  # a match that only its surroundings made one
@@ -98,7 +100,8 @@ def snippet(text: str, finder: Spans) -> Snippet:
     )
 
 
-def _window(spans: list[tuple[Span, int]], length: int) -> Span:
+def _window(spans: list[tuple[Span, int]], text: str) -> Span:
+    length = len(text)
     if length <= WIDTH:
         return 0, length
     best, most = 0, 0
@@ -107,7 +110,8 @@ def _window(spans: list[tuple[Span, int]], length: int) -> Span:
         if len(terms) > most:
             best, most = start, len(terms)
     start = max(0, min(best - _MARGIN, length - WIDTH))
-    return start, min(length, start + WIDTH)
+    blank = _BLANKS.search(text, start, min(best, start + _WORD)) if start else None
+    return blank.end() if blank else start, min(length, start + WIDTH)
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _BUSY_MS = 30_000
 _CACHE_KIB = 64 * 1024
 
+NO_FTS5 = (
+    f"the SQLite {sqlite3.sqlite_version} of this Python has no FTS5, which the index needs;"
+    " install mimohist with another Python"
+)
+
 
 def open_reader(path: Path) -> sqlite3.Connection:
     """Open the index for reading; nothing is written, nobody is waited for.
@@ -83,6 +88,8 @@ def unwritable(db: sqlite3.Connection, error: sqlite3.Error) -> IndexUnusable:
 
 def _unwritable(path: Path | str, error: sqlite3.Error) -> IndexUnusable:
     text = str(error)
+    if "no such module" in text:
+        return IndexUnusable(NO_FTS5)
     if "malformed" in text or "not a database" in text:
         return IndexUnusable(
             f"{path} is damaged ({text}); move it away and run `mimohist backfill`"

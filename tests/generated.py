@@ -32,18 +32,63 @@ def run(*arguments: str, **environ: str) -> str:
         ).stdout
 
 
+BASH = r"""_mimohist_completion() {
+    local IFS=$'\n' out value
+    COMPREPLY=()
+    out=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" \
+              _MIMOHIST_COMPLETE=complete_bash "$1" 2>/dev/null) || return 0
+    while IFS= read -r value; do
+        [ -n "$value" ] && COMPREPLY+=("$(printf %q "$value")")
+    done <<< "$out"
+    return 0
+}
+
+complete -o default -F _mimohist_completion mimohist
+"""
+
+ZSH = r"""#compdef mimohist
+
+_mimohist() {
+  local out line value
+  local -a found
+  out=$(env _MIMOHIST_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args \
+    _TYPER_COMPLETE_ARGS="${(j: :)words[1,CURRENT]}" ${words[1]} 2>/dev/null) || return 1
+  for line in ${(f)out}; do
+    value=${${${line%%$'\t'*}//\\/\\\\}//:/\\:}
+    [[ $line == *$'\t'* ]] && value+=:${line#*$'\t'}
+    found+=($value)
+  done
+  if (( $#found )); then
+    _describe -t values value found
+  else
+    _files
+  fi
+}
+
+if [ "$funcstack[1]" = "_mimohist" ]; then
+  _mimohist "$@"
+else
+  compdef _mimohist mimohist
+fi
+"""
+
+_FISH = (
+    "env _MIMOHIST_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION={}"
+    " _TYPER_COMPLETE_ARGS=(commandline -cp) mimohist 2>/dev/null"
+)
+FISH = (
+    f'complete --command mimohist --no-files --arguments "({_FISH.format("get-args")})"'
+    f' --condition "{_FISH.format("is-args")}"\n'
+)
+
+
 def completions() -> dict[str, str]:
-    """Give each completion file's text by its name."""
-    bash = run(_MIMOHIST_COMPLETE="source_bash").strip() + "\n"
-    fish = run(_MIMOHIST_COMPLETE="source_fish").strip() + "\n"
-    zsh = run(_MIMOHIST_COMPLETE="source_zsh").strip() + "\n"
-    # As a file on fpath it is loaded by the first TAB, which it must then answer itself.
-    zsh = zsh.replace(
-        "compdef _mimohist_completion mimohist",
-        'if [ "$funcstack[1]" = "_mimohist" ]; then\n  _mimohist_completion "$@"\n'
-        "else\n  compdef _mimohist_completion mimohist\nfi",
-    )
-    return {"mimohist.bash": bash, "_mimohist": zsh, "mimohist.fish": fish}
+    """Give each completion file's text by its name.
+
+    Values come from transcripts, so what the program prints is data to the shells and never
+    evaluated: Typer's own script for zsh runs what stands in a title, and so is not used.
+    """
+    return {"mimohist.bash": BASH, "_mimohist": ZSH, "mimohist.fish": FISH}
 
 
 def reference() -> str:

@@ -500,6 +500,7 @@ def test_own_queries_shadow_ours(filled: Path, home: Path, mimohist: Program) ->
     folder = home / ".config/mimohist/queries"
     folder.mkdir(parents=True)
     (folder / "tools.sql").write_text("-- mine\nSELECT 'mine'")
+    (folder / "folder.sql").mkdir()
     assert mimohist("sql", "tools").out == "mine\n"
     assert "tools\tmine" in mimohist("sql", "--list").out
     assert filled.exists()
@@ -599,7 +600,7 @@ def test_no_form_of_output_lets_a_control_byte_through(text: str) -> None:
 
     from mimohist.render import human, plain
     from mimohist.render import json as forms
-    from mimohist.render.human import wrap
+    from mimohist.render.lines import wrap
 
     stream = StringIO()
     human.rows(human.console(stream, color=False, width=60), ["a", "b"], [(text, 1)])
@@ -617,7 +618,7 @@ def test_a_terminal_gets_the_human_form_with_a_footer(filled: Path, mimohist: Pr
     assert ended.status == 0
     assert "mimo/shop0001  shop  2026-12-01  Cart total drifts" in ended.out
     assert "1  you" in ended.out
-    assert "mimohist around msg_ask" in ended.out
+    assert "1 hit; mimohist around mimo/shop0001/1" in ended.out
     assert "\x1b" not in ended.out
     colored = mimohist("search", "cart", tty=True, environ={"TERM": "xterm-256color"})
     assert "\x1b[1;33m" in colored.out
@@ -701,3 +702,16 @@ def test_redaction_on_request(filled: Path, home: Path, mimohist: Program) -> No
         out = mimohist(*call).out
         assert key not in out
         assert "[redacted:aws-key]" in out
+
+
+def test_a_title_and_a_message_of_one_session_open_one_window(
+    filled: Path, mimohist: Program
+) -> None:
+    refs = mimohist("search", "cart", "--ids", "--session", "ses_shop0001").out
+    assert sorted(refs.split()) == ["mimo/ses_shop0001", "mimo/ses_shop0001/msg_ask"]
+    out = mimohist("around", "-", "--json", stdin=refs).out
+    assert [json.loads(line)["message_id"] for line in out.splitlines()] == [
+        "msg_ask",
+        "msg_answer",
+    ]
+    assert filled.exists()

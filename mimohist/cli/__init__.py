@@ -24,7 +24,7 @@ VERBS = {
     "around": "Show a message with its neighbours.",
     "export": "Write whole sessions: JSON, Markdown, a web page.",
     "backfill": "Index what is new in the sources.",
-    "reindex": "Rebuild the search tables from what is stored and the sources.",
+    "reindex": "Rebuild the search tables from what is stored.",
     "sql": "Ask the index in SQL, read only.",
     "forget": "Remove something from the index for good.",
     "mcp": "Serve the history to agents, over MCP.",
@@ -80,6 +80,9 @@ def main() -> int:
     asked = arguments[0] if arguments and arguments[0] in VERBS else None
     completing = "_MIMOHIST_COMPLETE" in os.environ
     if completing:
+        # Typer's own script for zsh evaluates what it is given, and titles are not ours.
+        if os.environ["_MIMOHIST_COMPLETE"] not in ("complete_bash", "complete_fish"):
+            return _failed("completions for bash, zsh and fish come with the program", _ERROR)
         words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
         asked = next((word for word in words[1:2] if word in VERBS), None)
     bare = arguments in (["--version"], [])
@@ -96,7 +99,9 @@ def _run(made: typer.Typer, arguments: list[str]) -> int:  # noqa: PLR0911 - one
     try:
         status = made(arguments, prog_name="mimohist", standalone_mode=False)
     except MimohistError as error:
-        return _failed(str(error), error.status)
+        from mimohist.cli.setting import short
+
+        return _failed(short(str(error)), error.status)
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except typer.Exit as ended:
@@ -127,6 +132,10 @@ def _failed(text: str, status: int) -> int:
 
 def _bug(error: Exception) -> int:
     """Tell of a fault of this program's own; never with 1, which would mean "no hits"."""
+    if "no such module: fts5" in str(error):
+        from mimohist.store import NO_FTS5
+
+        return _failed(NO_FTS5, _ERROR)
     return _failed(
         f"a bug in mimohist: {type(error).__name__}: {error}"
         " (MIMOHIST_DEBUG=1 shows where; please report it)",

@@ -221,5 +221,6 @@ def _dry_run(history: History) -> int:
             setting.say(f"mimohist: {error}")
             status = 2
             continue
-        sys.stdout.write(f"{source.name}\t{len(survey.candidates)} sessions\t{source.root}\n")
+        place = printable(str(source.root))
+        sys.stdout.write(f"{source.name}\t{len(survey.candidates)} sessions\t{place}\n")
     return status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from mimohist.kinds import Kind
 
@@ -14,15 +13,17 @@ def _column(sql: str) -> list[tuple[str, str]]:
         from mimohist.config import load
         from mimohist.text import printable
 
-        named = os.environ.get("MIMOHIST_DB")
-        db = store.open_reader(Path(named) if named else load(os.environ, sources.ALL).db)
+        found = load(os.environ, sources.ALL)
+        db = store.open_reader(found.db)
         try:
-            return [
-                (str(value), " ".join(printable(str(note or "")).split())[:60])
-                for value, note in db.execute(sql)
-            ]
+            pairs = [(str(value), str(note or "")) for value, note in db.execute(sql)]
         finally:
             db.close()
+        if found.redact:
+            from mimohist.redact import redact
+
+            pairs = [(value, redact(note)) for value, note in pairs]
+        return [(value, " ".join(printable(note).split())[:60]) for value, note in pairs]
     except Exception:  # noqa: BLE001 - a shell's line is no place for complaints
         return []
 

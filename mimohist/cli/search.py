@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mimohist import refs, store
 from mimohist.answers import Answer, Mode, Query, Sort
 from mimohist.cli import options as o
 from mimohist.cli import setting
 from mimohist.cli.fresh import freshened
+from mimohist.directories import meant
 from mimohist.errors import BadInput
 from mimohist.search import matching
+from mimohist.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +85,7 @@ def search(
         kinds=setting.kinds(kind),
         default_kinds=found.kinds,
         sources=tuple(source or ()),
-        projects=tuple(os.path.realpath(Path(one).expanduser()) for one in project or ()),
+        projects=tuple(map(meant, project or ())),
         sessions=tuple(session or ()),
         tools=tuple(tool or ()),
         agents=tuple(agent or ()),
@@ -102,10 +105,15 @@ def search(
     with freshened(found, refresh=not no_refresh) as history:
         reader = history.reader
         if chosen:
-            return _listed(reader, query, chosen[0], form, "\0" if null else "\n", limit)
+            printer = _Printer(reader, form, "\0" if null else "\n", color.value, found.redact)
+            return _listed(printer, query, chosen[0], limit)
         answer = history.answer(query)
-        _print(reader, answer, form, "\0" if null else "\n", color.value)
+        names = _print(reader, answer, form, "\0" if null else "\n", color.value)
         _explain(reader, answer, found, form, steps=explain)
+        if names and sys.stdout.isatty():
+            from mimohist.render import human
+
+            setting.say(f"\n{human.footer(answer, names)}")
     return 0 if answer.hits else 1
 
 
@@ -133,14 +141,17 @@ def _check(query: Query) -> None:
         raise BadInput("--not goes with words; in --fts write NOT")
 
 
-def _print(reader: Connection, answer: Answer, form: str, end: str, color: str) -> None:
+def _print(reader: Connection, answer: Answer, form: str, end: str, color: str) -> dict[str, str]:
+    """Print the hits; give the short names of their sessions where these were used."""
     if form == "human":
         from mimohist.naming import short_ids
         from mimohist.render import human
 
         paper = human.console(sys.stdout, color=setting.colored(color), width=setting.width())
-        human.hits(paper, answer, short_ids(reader, (hit.session_id for hit in answer.hits)))
-    elif form == "json":
+        names = short_ids(reader, (hit.session_id for hit in answer.hits))
+        human.hits(paper, answer, names)
+        return names
+    if form == "json":
         from mimohist.render import json
 
         setting.write(json.hits(answer))
@@ -148,27 +159,37 @@ def _print(reader: Connection, answer: Answer, form: str, end: str, color: str) 
         from mimohist.render import plain
 
         setting.write(plain.hits(answer), end)
+    return {}
 
 
 # The short answers
 
 
-def _listed(
-    reader: Connection, query: Query, flag: str, form: str, end: str, limit: int | None
-) -> int:
+class _Printer(NamedTuple):
+    reader: Connection
+    form: str
+    end: str
+    color: str
+    redact: bool
+
+
+def _listed(printer: _Printer, query: Query, flag: str, limit: int | None) -> int:
     if flag == "-q":
         query = query._replace(sort=Sort.NEWEST)
-    rows = matching(reader, query, setting.CLOCKS[1])
+    rows = matching(printer.reader, query, setting.CLOCKS[1])
     if flag == "-q":
         return 0 if next(rows, None) else 1
     if flag == "-c":
         count = sum(1 for _ in rows)
         sys.stdout.write(f"{count}\n")
         return 0 if count else 1
-    lines = _sessions(reader, rows, form) if flag == "-l" else _names(reader, rows, flag)
-    distinct = iter(dict.fromkeys(lines))
-    wanted = (line for line, _ in zip(distinct, range(limit or sys.maxsize), strict=False))
-    return 0 if setting.write(wanted, end) else 1
+    if flag == "-l":
+        return 0 if _sessions(printer, islice(_sessions_of(printer, rows), limit or None)) else 1
+    distinct = dict.fromkeys(_names(printer.reader, rows, flag))
+    names: Iterator[str] = islice(distinct, limit or None)
+    if flag == "--paths" and sys.stdout.isatty():
+        names = map(printable, names)
+    return 0 if setting.write(names, printer.end) else 1
 
 
 def _names(reader: Connection, rows: Iterator[tuple[object, ...]], flag: str) -> Iterator[str]:
@@ -185,25 +206,67 @@ def _names(reader: Connection, rows: Iterator[tuple[object, ...]], flag: str) ->
             yield refs.format(source, session, message)
 
 
-def _sessions(reader: Connection, rows: Iterator[tuple[object, ...]], form: str) -> Iterator[str]:
-    from mimohist.render.json import line
-    from mimohist.render.moments import utc
-    from mimohist.render.plain import cell
+class _Listed(NamedTuple):
+    source: str
+    id: str
+    at: int
+    project: str
+    title: str
+    path: str
+    gone: bool
 
+
+def _sessions_of(printer: _Printer, rows: Iterator[tuple[object, ...]]) -> Iterator[_Listed]:
+    """Give the sessions of rows, each once, in the order of its best row."""
     sql = (
-        "SELECT r.source, s.session_id, s.time_created, p.directory, s.title FROM history_fts h"
+        "SELECT r.source, s.session_id, s.time_created, p.directory, s.title, s.path,"
+        " s.gone OR r.gone FROM history_fts h"
         " JOIN session s ON s.id = h.session JOIN project p ON p.id = s.project"
         " JOIN root r ON r.id = h.root WHERE h.id = ?"
     )
+    seen = set()
     for row in rows:
-        source, session, at, project, title = reader.execute(sql, (row[0],)).fetchone()
-        ref = refs.format(source, session)
-        if form == "json":
-            yield line({"ref": ref, "at": utc(at), "project": project, "title": title})
-        elif form == "human":
-            yield "  ".join((ref, utc(at)[:10], cell(title)))
-        else:
-            yield ref
+        found = _Listed(*printer.reader.execute(sql, (row[0],)).fetchone())
+        if (found.source, found.id) in seen:
+            continue
+        seen.add((found.source, found.id))
+        if printer.redact:
+            from mimohist.redact import redact
+
+            found = found._replace(title=redact(found.title))
+        yield found
+
+
+def _sessions(printer: _Printer, found: Iterator[_Listed]) -> int:
+    """Print sessions and say how many."""
+    if printer.form == "human":
+        from mimohist.naming import short_ids
+        from mimohist.render import human
+
+        sessions = list(found)
+        names = short_ids(printer.reader, (one.id for one in sessions))
+        color = setting.colored(printer.color)
+        paper = human.console(sys.stdout, color=color, width=setting.width())
+        for one in sessions:
+            about = (one.project, one.at, one.title, one.path)
+            human.heading(paper, f"{one.source}/{names.get(one.id, one.id)}", about, gone=one.gone)
+        return len(sessions)
+    if printer.form == "json":
+        from mimohist.render.json import line
+        from mimohist.render.moments import utc
+
+        return setting.write(
+            line(
+                {
+                    "ref": refs.format(one.source, one.id),
+                    "at": utc(one.at),
+                    "project": one.project,
+                    "title": one.title,
+                }
+            )
+            for one in found
+        )
+    return setting.write((refs.format(one.source, one.id) for one in found), printer.end)
 
 
 # What must be said
@@ -220,32 +283,18 @@ def _explain(reader: Connection, answer: Answer, found: Config, form: str, *, st
             "mimohist: the index was built for other kinds; `mimohist reindex` changes that"
         )
     if answer.hits:
-        _about_hits(answer, form)
+        _about_hits(answer)
     elif form != "json" or sys.stderr.isatty():
         _about_nothing(answer)
 
 
-def _about_hits(answer: Answer, form: str) -> None:
+def _about_hits(answer: Answer) -> None:
     if answer.widened == "kinds":
         setting.say("mimohist: nothing in what was said and called; these are from all kinds")
     elif answer.widened == "any":
         setting.say("mimohist: nothing has all the words; these have some of them")
     if answer.cut_off:
         setting.say("mimohist: the time was up; older texts were not read")
-    if form != "human" or not sys.stdout.isatty():
-        return
-    shown = len(answer.hits)
-    total = f"more than {answer.known - 1}" if answer.total is None else str(answer.total)
-    where = f" in {answer.scope} (-g for all)" if answer.scope else ""
-    count = (
-        f"{shown} of {total} hits" if total != str(shown) else f"{shown} hit{'s' * (shown != 1)}"
-    )
-    setting.say(f"\n{count}{where}; mimohist around {_short_ref(answer)}")
-
-
-def _short_ref(answer: Answer) -> str:
-    hit = answer.hits[0]
-    return hit.message_id or hit.ref
 
 
 def _about_nothing(answer: Answer) -> None:

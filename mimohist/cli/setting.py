@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from mimohist.history import History
 from mimohist.history import moment as moment_of
 from mimohist.history import places as places_of
 from mimohist.kinds import Kind, kinds_named
+from mimohist.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,6 +93,12 @@ def write(lines: Iterable[str], end: str = "\n") -> int:
     return count
 
 
+def short(text: str) -> str:
+    """Write the user's home directory as `~` in a text that names paths of it."""
+    home = os.environ.get("HOME", "").rstrip("/")
+    return re.sub(rf"(?<![^\s'\"(]){re.escape(home)}/", "~/", text) if home else text
+
+
 def say(text: str) -> None:
-    """Tell something about the answer, on stderr."""
-    sys.stderr.write(text + "\n")
+    """Tell something about the answer, on stderr; paths and names in it are made printable."""
+    sys.stderr.write(printable(text) + "\n")

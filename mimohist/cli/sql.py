@@ -91,15 +91,10 @@ def _values(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def _schema(reader: Connection) -> None:
-    for view, note in asking.VIEWS.items():
-        sys.stdout.write(f"{view}: {note}\n")
-        line = "   "
+    for place, (view, note) in enumerate(asking.VIEWS.items()):
+        sys.stdout.write(f"{chr(10) if place else ''}{view}: {note}\n")
         for column in asking.columns_of(reader, view):
-            if len(line) + len(column) > 78:  # noqa: PLR2004 - a terminal's width
-                sys.stdout.write(line + "\n")
-                line = "   "
-            line += f" {column}"
-        sys.stdout.write(line + "\n")
+            sys.stdout.write(f"  {column:20}{asking.COLUMNS[column]}\n")
 
 
 def _print(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str, color: str) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from mimohist import store
 from mimohist.cli import setting
+from mimohist.cli.setting import short
 from mimohist.errors import MimohistError
+from mimohist.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +20,7 @@ def welcome(verbs: Mapping[str, str]) -> None:
     """Print the verbs with a line on each, and how the index stands."""
     lines = ["Search every past conversation with a coding agent.", ""]
     lines += [f"  mimohist {verb:10}{text}" for verb, text in verbs.items()]
-    lines += ["", _state(), "mimohist VERB --help tells more of each."]
+    lines += ["", printable(_state()), "", "mimohist VERB --help tells more of each."]
     sys.stdout.write("\n".join(lines) + "\n")
 
 
@@ -27,7 +29,7 @@ def _state() -> str:
         found = setting.settings(None)
         reader = store.open_reader(found.db)
     except MimohistError as error:
-        return f"Index: {error}"
+        return f"Index: {short(str(error))}."
     try:
         sessions, parts, read = reader.execute(
             "SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM history_fts),"
@@ -36,4 +38,5 @@ def _state() -> str:
     finally:
         reader.close()
     at = datetime.fromtimestamp((read or 0) / 1000).astimezone()
-    return f"Index: {found.db}: {sessions} sessions, {parts} parts, read {at:%Y-%m-%d %H:%M}."
+    path = short(str(found.db))
+    return f"Index: {path}: {sessions} sessions, {parts} parts,\n       read {at:%Y-%m-%d %H:%M}."

@@ -1,92 +1,80 @@
-"""For a terminal, drawn with Rich: hits under their sessions, windows of messages, tables.
+"""For a terminal, drawn with Rich: hits under their sessions, windows of messages.
 
-Texts are shown as they were said (no Markdown rendering), made printable, wrapped by cells,
-without blanks at the ends of lines.  No meaning is carried by colour alone.
+Texts are shown as they were said (no Markdown rendering), made printable, wrapped by cells.
+No meaning is carried by colour alone.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from pathlib import PurePath
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
-from mimohist.alphabet import UNSPACED
 from mimohist.kinds import Kind
+from mimohist.render.lines import (
+    STYLES,
+    chop,
+    console,
+    cut,
+    end_of,
+    flat,
+    hang,
+    put,
+    room_beside,
+    short,
+    wrap,
+)
+from mimohist.render.tables import rows
 from mimohist.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
+
+    from rich.console import Console
 
     from mimohist.answers import Answer, Hit
     from mimohist.contexts import Context, ShownMessage, ShownPart
 
-STYLES = {
-    "ref": "bold green",
-    "project": "cyan",
-    "dim": "dim",
-    "match": "bold yellow",
-    "who": "bold",
-    "tool": "cyan",
-    "error": "red",
-    "machine": "dim italic",
-}
+__all__ = ["console", "context", "footer", "heading", "hits", "rows"]
 
-_CLOSING = "，。、；：？！”’）」』》】〉…"
-_WORD = re.compile(rf"(?:[{UNSPACED}\uff01-\uff60]|[^\s{UNSPACED}\uff01-\uff60]+)[{_CLOSING}]*\s*")
-_NARROWEST = 40
 _MOST_LINES = 2
 _FOLDED = 6
+_WHOLE = 2
+_ROOMY = 40
 _MARKS = {
     Kind.REASONING: "~ ",
     Kind.TOOL_INPUT: "$ ",
     Kind.TOOL_OUTPUT: "= ",
     Kind.TOOL_ERROR: "! ",
 }
-
-
-def console(stream: IO[str], *, color: bool, width: int) -> Console:
-    """Make what is drawn on: `width` in cells; without `color` no escape is written at all."""
-    return Console(
-        file=stream,
-        width=max(width, _NARROWEST),
-        force_terminal=color,
-        color_system="standard" if color else None,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        legacy_windows=False,
-    )
+_RESULTS = (Kind.TOOL_OUTPUT, Kind.TOOL_ERROR)
+_CALLS = (Kind.TOOL_INPUT, *_RESULTS)
 
 
 # Hits
 
 
-def hits(paper: Console, answer: Answer, short: Mapping[str, str]) -> None:
+def hits(paper: Console, answer: Answer, names: Mapping[str, str]) -> None:
     """Draw hits under their sessions, sessions and hits in the order of the answer.
 
-    `short` gives for each session id the least of it that names it.
+    `names` gives for each session id the least of it that names it.
     """
     grouped: dict[tuple[str, str], list[Hit]] = {}
     for hit in answer.hits:
         grouped.setdefault((hit.source, hit.session_id), []).append(hit)
     numbers = max((len(str(hit.ordinal or "")) for hit in answer.hits), default=1)
-    who = min(max((cell_len(_who(hit)) for hit in answer.hits), default=1), 20)
+    widest = max((cell_len(_who(hit)) for hit in answer.hits), default=1)
+    who = min(widest, max(paper.width // 4, 10))
     for place, group in enumerate(grouped.values()):
         if place:
-            _print(paper, Text())
+            put(paper, Text())
         first = group[0]
-        _heading(
-            paper,
-            f"{first.source}/{short.get(first.session_id, first.session_id)}",
-            (first.project, first.at, first.title, first.path),
-            gone=first.gone,
-        )
+        about = (first.project, first.at, first.title, first.path)
+        heading(paper, _ref(first, names), about, gone=first.gone)
         for hit in group:
             lead = Text.assemble(
                 "  ",
@@ -95,14 +83,54 @@ def hits(paper: Console, answer: Answer, short: Mapping[str, str]) -> None:
                 (_padded(_who(hit), who), STYLES["dim"]),
                 "  ",
             )
-            _block(paper, lead, _marked(hit), most=_MOST_LINES)
+            room = room_beside(paper, lead)
+            text, focus = _marked(hit)
+            hang(paper, lead, short(text, room, _MOST_LINES, focus=focus, tail=_also(hit, room)))
+
+
+def footer(answer: Answer, names: Mapping[str, str]) -> str:
+    """Say how many hits are shown of how many, from where, and how to see the first of them."""
+    shown = len(answer.hits)
+    total = f"more than {answer.known - 1}" if answer.total is None else str(answer.total)
+    count = (
+        f"{shown} of {total} hits" if total != str(shown) else f"{shown} hit{'s' * (shown != 1)}"
+    )
+    where = f" in {flat(answer.scope)} (-g for all)" if answer.scope else ""
+    first = answer.hits[0]
+    number = f"/{first.ordinal}" if first.ordinal else ""
+    return f"{count}{where}; mimohist around {_ref(first, names)}{number}"
+
+
+def heading(
+    paper: Console, ref: str, about: tuple[str, int, str, str], *, gone: bool = False
+) -> None:
+    """Draw the line of a session; `about` is its project, time (epoch ms), title and path."""
+    project, at, title, path = about
+    name = PurePath(project).name or project
+    line = Text.assemble(
+        (printable(ref), STYLES["ref"]),
+        "  ",
+        (flat(name), STYLES["project"]),
+        "  ",
+        (f"{_local(at):%Y-%m-%d}", STYLES["dim"]),
+        "  ",
+        ("source gone  " if gone else "", STYLES["dim"]),
+        flat(title),
+    )
+    if paper.color_system and path:
+        line.stylize(f"link file://{quote(path, errors='surrogateescape')}", 0, len(ref))
+    cut(line, paper.width)
+    put(paper, line)
+
+
+def _ref(hit: Hit, names: Mapping[str, str]) -> str:
+    return f"{hit.source}/{names.get(hit.session_id, hit.session_id)}"
 
 
 def _padded(text: str, width: int) -> str:
-    short = text
-    while cell_len(short) > width:
-        short = short[:-1]
-    return short + " " * (width - cell_len(short))
+    line = Text(text)
+    cut(line, width)
+    return line.plain + " " * (width - cell_len(line.plain))
 
 
 def _who(hit: Hit) -> str:
@@ -121,40 +149,30 @@ def _who(hit: Hit) -> str:
             who = str(kind)
     if hit.agent not in (None, "main"):
         who = f"{who} @{hit.agent}"
-    return printable(f"{who} ({hit.machine})" if hit.machine else who).replace("\n", " ")
+    return flat(f"{who} ({hit.machine})" if hit.machine else who)
 
 
-def _marked(hit: Hit) -> Text:
+def _marked(hit: Hit) -> tuple[Text, tuple[int, int]]:
+    """Give the snippet with its matches marked, and where the first of them is."""
     text = Text(hit.snippet)
-    for start, end in hit.matches:
-        text.stylize(STYLES["match"], start, end)
-    if hit.copies:
-        also = ", ".join(sorted({copy.ref.split("/")[1][-8:] for copy in hit.copies})[:3])
-        text.append(f"  (also in …{also})", STYLES["dim"])
-    return text
+    for place in hit.matches:
+        text.stylize(STYLES["match"], *place)
+    start, end = min(hit.matches, default=(0, 0))
+    # The call's text begins with the tool's name, which already stands before it.
+    name = f"{hit.tool} "
+    if hit.kind in _CALLS and hit.snippet.startswith(name) and start >= len(name):
+        return text.divide([len(name)])[1], (start - len(name), end - len(name))
+    return text, (start, end)
 
 
-def _heading(paper: Console, ref: str, about: tuple[str, int, str, str], *, gone: bool) -> None:
-    project, at, title, path = about
-    name = PurePath(project).name or project
-    line = Text.assemble(
-        (printable(ref), STYLES["ref"]),
-        "  ",
-        (_flat(name), STYLES["project"]),
-        "  ",
-        (f"{_local(at):%Y-%m-%d}", STYLES["dim"]),
-        "  ",
-        ("source gone  " if gone else "", STYLES["dim"]),
-        _flat(title),
-    )
-    if paper.color_system and path:
-        line.stylize(f"link file://{quote(path, errors='surrogateescape')}", 0, len(ref))
-    _cut(line, paper.width)
-    _print(paper, line)
-
-
-def _flat(text: str) -> str:
-    return " ".join(printable(text).split())
+def _also(hit: Hit, room: int) -> Text | None:
+    """Name the sessions of the hit's copies, or count them where there is no room."""
+    if not hit.copies:
+        return None
+    ends = sorted({copy.ref.split("/")[1][-8:] for copy in hit.copies})
+    more = f" and {len(ends) - 2} more" if len(ends) > 2 else ""  # noqa: PLR2004
+    names = "also in " + ", ".join(f"…{end}" for end in ends[:2]) + more
+    return Text(f"  ({names})" if room >= _ROOMY else f"  (+{len(hit.copies)})", STYLES["dim"])
 
 
 def _local(at: int) -> datetime:
@@ -164,27 +182,34 @@ def _local(at: int) -> datetime:
 # A window of messages
 
 
-def context(paper: Console, one: Context, short: str, *, full: bool) -> None:
+def context(paper: Console, one: Context, name: str, *, full: bool) -> None:
     """Draw a window: `>` the anchor, `~` reasoning, `$` a call, `=` its result, `!` its error.
 
-    Long reasoning and results are folded to their first lines unless `full`.
+    `name` is the least of the session's id that names it.  Long reasoning and results are
+    folded to their first lines unless `full`.
     """
-    ref = f"{one.source}/{short}"
-    _heading(paper, ref, (one.project, one.at, one.title, one.path), gone=one.gone)
+    about = (one.project, one.at, one.title, one.path)
+    heading(paper, f"{one.source}/{name}", about, gone=one.gone)
     if one.earlier:
-        _print(paper, Text(f"  … {one.earlier} earlier", STYLES["dim"]))
+        put(paper, Text(f"  … {one.earlier} earlier", STYLES["dim"]))
+    day = _local(one.at).date()
     for message in one.messages:
-        _print(paper, Text())
-        _message(paper, message, several=len(one.slices) > 1, full=full)
+        at = _local(message.at)
+        put(paper, Text())
+        clock = f"{at:%H:%M}" if at.date() == day else f"{at:%Y-%m-%d %H:%M}"
+        day = at.date()
+        _message(paper, message, clock, several=len(one.slices) > 1, full=full)
     if one.later:
-        _print(paper, Text())
-        _print(paper, Text(f"  … {one.later} later", STYLES["dim"]))
+        put(paper, Text())
+        put(paper, Text(f"  … {one.later} later", STYLES["dim"]))
 
 
-def _message(paper: Console, message: ShownMessage, *, several: bool, full: bool) -> None:
+def _message(
+    paper: Console, message: ShownMessage, clock: str, *, several: bool, full: bool
+) -> None:
     who = "you" if message.role == "user" else "assistant"
     if several or message.agent != "main":
-        who += f" @{printable(message.agent)}"
+        who += f" @{flat(message.agent)}"
     if message.machine:
         who += f" ({message.machine})"
     line = Text.assemble(
@@ -193,38 +218,79 @@ def _message(paper: Console, message: ShownMessage, *, several: bool, full: bool
         "  ",
         (who, STYLES["machine"] if message.machine else STYLES["who"]),
         "  ",
-        (f"{_local(message.at):%H:%M}", STYLES["dim"]),
+        (clock, STYLES["dim"]),
     )
-    _print(paper, line)
+    put(paper, line)
+    calls = {part.part_id for part in message.parts if part.kind is Kind.TOOL_INPUT}
     for part in message.parts:
-        _part(paper, part, full=full, dim=bool(message.machine))
+        _part(paper, part, full=full, dim=bool(message.machine), alone=part.part_id not in calls)
 
 
-def _part(paper: Console, part: ShownPart, *, full: bool, dim: bool) -> None:
+def _part(paper: Console, part: ShownPart, *, full: bool, dim: bool, alone: bool) -> None:
+    mark, text = _said(part, dim=dim, alone=alone)
+    style = _style(part, dim=dim)
+    folds = part.kind in _MARKS or part.machine
+    room = paper.width - 4 - (2 if mark else 0)
+    lines = text.strip("\n").split("\n")
+    rows, hidden = _folded(lines, room - max(cell_len(mark) - 2, 0), whole=full or not folds)
+    for number, row in enumerate(rows):
+        row.stylize(style)
+        lead = "      " if number and mark else f"    {mark}"
+        whole = Text.assemble((lead, style), row)
+        whole.rstrip()
+        put(paper, whole)
+    if hidden:
+        note = f"    … {hidden} (--full shows them)"
+        note = note if len(note) <= paper.width else f"    … {hidden} (--full)"
+        put(paper, Text(note, STYLES["dim"]))
+
+
+def _said(part: ShownPart, *, dim: bool, alone: bool) -> tuple[str, str]:
+    """Give a part's mark and its text; a result that stands `alone` names its tool."""
     text = printable(part.text)
     mark = _MARKS.get(part.kind, "")
-    style = _style(part, dim=dim)
-    if part.machine and part.machine != "summary" and not dim:
+    if part.machine and (part.machine == "summary" or not dim):
         mark = f"({part.machine}) "
-    if part.machine == "summary":
-        mark = "(summary) "
     if part.kind is Kind.TOOL_INPUT:
         name, _, rest = text.partition("\n")
         text = f"{name}  {rest}" if rest else name
         if part.status in ("pending", "running"):
             text += f"  ({part.status})"
-    lines = text.strip("\n").split("\n")
-    folds = part.kind in _MARKS or part.machine
-    hidden = 0
-    if folds and not full and len(lines) > _FOLDED:
-        hidden = len(lines) - _FOLDED + 1
-        lines = lines[: _FOLDED - 1]
+    elif part.kind in _RESULTS and not text:
+        text = "ok (0 lines)"
+    elif part.kind in _RESULTS and part.tool and alone:
+        text = f"{flat(part.tool)}  {text}"
+    return mark, text
+
+
+def _folded(lines: list[str], room: int, *, whole: bool) -> tuple[list[Text], str]:
+    """Wrap lines; unless the `whole` is wanted, only the first few, and say what is left out."""
+    rows: list[tuple[int, Text]] = []
     for number, line in enumerate(lines):
-        lead = Text("    " + (mark if number == 0 else " " * len(mark)), style)
-        most = None if full or not folds else _FOLDED
-        _block(paper, lead, Text(line, style), most=most)
-    if hidden:
-        _print(paper, Text(f"    … {hidden} more lines (--full shows them)", STYLES["dim"]))
+        # What lies far beyond the fold need not be wrapped to be left out.
+        near = line if whole else line[: room * _FOLDED * 4]
+        for row in wrap(Text(near), room):
+            # A path is left whole, not an endless word of which nothing can be folded.
+            endless = not whole and len(row) > _WHOLE * room
+            rows += [(number, piece) for piece in (chop(row, room) if endless else (row,))]
+        if not whole and len(rows) > _FOLDED:
+            break
+    if whole or len(rows) <= _FOLDED:
+        return [row for _, row in rows], ""
+    kept, (following, _) = rows[: _FOLDED - 1], rows[_FOLDED - 1]
+    last = kept[-1][0]
+    after = len(lines) - 1 - last
+    hidden = f"{after} more line{'s' * (after != 1)}"
+    broken = following == last
+    if broken:
+        kept[-1][1].truncate(room - 1, overflow="crop")
+        kept[-1][1].rstrip()
+    if not after:
+        shown = end_of(lines[last], [row for number, row in kept if number == last])
+        hidden = f"{len(lines[last]) - shown} more characters"
+    if broken:
+        kept[-1][1].append("…")
+    return [row for _, row in kept], hidden
 
 
 def _style(part: ShownPart, *, dim: bool) -> str:
@@ -240,98 +306,3 @@ def _style(part: ShownPart, *, dim: bool) -> str:
         case Kind.TOOL_ERROR:
             return STYLES["error"]
     return ""
-
-
-# Tables
-
-
-def rows(paper: Console, columns: Sequence[str], found: Iterable[Sequence[Any]]) -> None:
-    """Draw rows under their columns' names; the last column takes what width is left."""
-    cells = [[_cell(value) for value in row] for row in found]
-    widths = [
-        max([cell_len(name), *(cell_len(row[place]) for row in cells)])
-        for place, name in enumerate(columns)
-    ]
-    numeric = [
-        all(re.fullmatch(r"-?[\d.]*", row[place]) for row in cells) for place in range(len(columns))
-    ]
-    _fit(widths, paper.width - 2 * (len(widths) - 1))
-    lines = [(columns, STYLES["who"]), *((row, "") for row in cells)]
-    for values, style in lines:
-        line = Text()
-        for place, value in enumerate(values):
-            cell = Text(value, style)
-            _cut(cell, widths[place])
-            room = widths[place] - cell_len(cell.plain)
-            if place:
-                line.append("  ")
-            if numeric[place]:
-                line.append(" " * room)
-            line.append_text(cell)
-            if not numeric[place]:
-                line.append(" " * room)
-        line.rstrip()
-        _print(paper, line)
-
-
-def _fit(widths: list[int], room: int) -> None:
-    """Narrow the widest columns until all fit, none below eight cells."""
-    while sum(widths) > room and max(widths, default=0) > 8:  # noqa: PLR2004
-        widths[widths.index(max(widths))] -= 1
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bytes):
-        return value.hex()
-    return f"{value:g}" if isinstance(value, float) else _flat(str(value))
-
-
-# Lines
-
-
-def _block(paper: Console, lead: Text, text: Text, *, most: int | None) -> None:
-    """Print a text behind `lead`, its further lines under its first."""
-    indent = cell_len(lead.plain)
-    room = max(paper.width - indent, 8)
-    lines = wrap(text, room)
-    if most and len(lines) > most:
-        lines = lines[:most]
-        _cut(lines[-1], room - 1)
-        lines[-1].rstrip()
-        if not lines[-1].plain.endswith("…"):
-            lines[-1].append("…")
-    for number, line in enumerate(lines):
-        whole = Text.assemble(lead if number == 0 else " " * indent, line)
-        whole.rstrip()
-        _print(paper, whole)
-
-
-def wrap(text: Text, width: int) -> list[Text]:
-    """Split into lines of at most `width` cells, at blanks or between characters without spaces.
-
-    Closing marks stay with what they close; a word wider than the line is left whole.
-    """
-    breaks: list[int] = []
-    column = 0
-    for word in _WORD.finditer(text.plain):
-        cells = cell_len(word[0].rstrip())
-        if column and column + cells > width:
-            breaks.append(word.start())
-            column = 0
-        column += cell_len(word[0])
-    lines = list(text.divide(breaks))
-    for line in lines:
-        line.rstrip()
-    return lines or [Text()]
-
-
-def _cut(text: Text, width: int) -> None:
-    if cell_len(text.plain) > width:
-        text.truncate(max(width, 1), overflow="ellipsis")
-    text.rstrip()
-
-
-def _print(paper: Console, line: Text) -> None:
-    paper.print(line, soft_wrap=True, no_wrap=True)

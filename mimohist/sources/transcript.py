@@ -7,6 +7,7 @@ import re
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from mimohist.directories import has_drive, key
 from mimohist.records import Mark, Message, Skipped
 from mimohist.sources import jsonl
 from mimohist.sources.source import Reading
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from mimohist.sources.turns import Turns
 
 _TITLE_LENGTH = 100
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _STRIDE = 4 << 20
 """How many bytes are read between two marks, about."""
 
@@ -155,6 +155,6 @@ def place(cwd: str) -> tuple[str, str]:
 
     On Windows one directory is written in several ways: `C:\x`, `c:\x`.
     """
-    if not _DRIVE.match(cwd):
+    if not has_drive(cwd):
         return cwd, ""
-    return cwd[0].upper() + cwd[1:], cwd.replace("/", "\\").rstrip("\\").lower()
+    return cwd[0].upper() + cwd[1:], key(cwd)
