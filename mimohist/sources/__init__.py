@@ -37,12 +37,12 @@ RESUME: Mapping[str, tuple[str, ...]] = {
 def resume(source: str, session: str, parent: str | None) -> tuple[str, ...] | None:
     """Give the command that reopens a session in its own program, None where there is none.
 
-    Claude Code knows no session of a sub-agent: the one that started it is reopened.
+    Claude Code and Kimi know no session of a sub-agent: the one that started it is reopened.
     """
     command = RESUME.get(source)
     if command is None:
         return None
-    return (*command, parent if parent and source == "claude" else session)
+    return (*command, parent if parent and source in ("claude", "kimi") else session)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the module holds
