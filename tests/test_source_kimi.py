@@ -480,4 +480,4 @@ def test_where_it_looks(tmp_path: Path) -> None:
     assert roots({}, own, tmp_path / "none") == [usual, code, own, tmp_path / "none"]
     with pytest.raises(SourceError, match="no such file"):
         Kimi(tmp_path / "none", "kimi").survey("")
-    assert resume("kimi", "s", None) == ("kimi", "--session", "s")
+    assert resume("kimi", "s", None) == resume("kimi", "s-a1", "s") == ("kimi", "--session", "s")

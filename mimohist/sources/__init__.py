@@ -47,6 +47,8 @@ RESUME: Mapping[str, tuple[str, ...]] = {
 }
 """The command that reopens a session in its own program, the session's id to be added."""
 
+_BY_PARENT = ("claude", "crush", "kimi")
+
 KEPT: Mapping[str, tuple[str, ...]] = {
     "crush": (".crush/crush.db", ".opencode/opencode.db"),
     "aider": (".aider.chat.history.md",),
@@ -57,12 +59,12 @@ KEPT: Mapping[str, tuple[str, ...]] = {
 def resume(source: str, session: str, parent: str | None) -> tuple[str, ...] | None:
     """Give the command that reopens a session in its own program, None where there is none.
 
-    Claude Code and Crush open no session of a sub-agent: the one that started it is reopened.
+    Claude Code, Crush and Kimi open no session of a sub-agent: the one that started it is.
     """
     command = RESUME.get(source)
     if command is None:
         return None
-    return (*command, parent if parent and source in ("claude", "crush") else session)
+    return (*command, parent if parent and source in _BY_PARENT else session)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the module holds
