@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests import crush_data, goose_data
+from tests import crush_data, gemini_file, goose_data
 from tests.aider_data import AiderFile
 from tests.claude_file import ClaudeFile
 from tests.codex_file import CodexFile
 from tests.crush_data import CrushDatabase
+from tests.gemini_file import GeminiFile, QwenFile
 from tests.goose_data import GooseDatabase
 from tests.kimi_file import KimiFile
 from tests.mimo_database import MimoDatabase, OpencodeDatabase
@@ -114,6 +115,22 @@ def _kimi(home: Path, texts: Sequence[str]) -> None:
     file.result("c1", "a.py")
 
 
+def _gemini(home: Path, texts: Sequence[str]) -> None:
+    file = GeminiFile(home)
+    file.line({"$set": {"directories": [gemini_file.DIRECTORY]}})
+    for number, text in enumerate(texts):
+        (file.says if number % 2 else file.user)(text)
+    file.says("", toolCalls=[gemini_file.call("run_shell_command", output="a.py", command="ls")])
+
+
+def _qwen(home: Path, texts: Sequence[str]) -> None:
+    file = QwenFile(home)
+    for number, text in enumerate(texts):
+        (file.says if number % 2 else file.user)(text)
+    file.call("c1", "run_shell_command", command="ls")
+    file.result("c1", "a.py")
+
+
 def _goose(home: Path, texts: Sequence[str]) -> None:
     db = GooseDatabase(home / ".local/share/goose/sessions/sessions.db")
     session = db.session()
@@ -153,6 +170,8 @@ SAMPLES: Mapping[str, Sample] = {
     "opencode": Sample(_opencode, database=".local/share/opencode/opencode.db", cells=_V1),
     "claude": Sample(_claude, lines=".claude/projects/*/*.jsonl"),
     "codex": Sample(_codex, lines=".codex/sessions/*/*/*/*.jsonl"),
+    "gemini": Sample(_gemini, lines=".gemini/tmp/*/chats/*.jsonl"),
+    "qwen": Sample(_qwen, lines=".qwen/projects/*/chats/*.jsonl"),
     "pi": Sample(_pi, lines=".pi/agent/sessions/*/*.jsonl"),
     "omp": Sample(_omp, lines=".omp/agent/sessions/*/*.jsonl"),
     "openclaw": Sample(_openclaw, lines=".openclaw/agents/main/sessions/*/*.jsonl"),
