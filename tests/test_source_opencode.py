@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mimohist import History, sources
 from mimohist.records import Message
 from mimohist.sources import opencode
 from tests.mimo_database import START, MimoDatabase, OpencodeDatabase
+from tests.opencode_folder import Folder
 
 if TYPE_CHECKING:
     from tests.conftest import Program
@@ -98,3 +101,74 @@ def test_real_databases_give_every_part_a_fate(
     message_errors = sum(counts["parts"].values()) - parts
     assert message_errors == errors
     assert mimohist("search", "-g", "连接池").status == 0
+
+
+SECRET = ("event", "account", "control_account", "credential", "session_share")
+"""Tables that are never read: copies of everything, and what opens other people's doors."""
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "kind"),
+    [("mimo", "mimocode", MimoDatabase), ("opencode", "opencode", OpencodeDatabase)],
+)
+def test_b35_the_log_of_events_and_accounts_are_never_touched(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    program: str,
+    kind: type[MimoDatabase],
+) -> None:
+    """SQLite is asked for leave for every table: it refuses these, and nothing fails."""
+    folder = tmp_path / ".local/share" / program
+    folder.mkdir(parents=True)
+    with kind(folder / f"{program}.db") as db:
+        db.say(db.session(), "needle")
+    touched: set[str] = set()
+    connect = sqlite3.connect
+
+    def guarded(*arguments: Any, **options: Any) -> sqlite3.Connection:  # noqa: ANN401
+        connection: sqlite3.Connection = connect(*arguments, **options)
+
+        def allow(action: int, table: str | None, *_: object) -> int:
+            if action != sqlite3.SQLITE_READ:
+                return sqlite3.SQLITE_OK
+            touched.add(str(table))
+            return sqlite3.SQLITE_DENY if table in SECRET else sqlite3.SQLITE_OK
+
+        connection.set_authorizer(allow)
+        return connection
+
+    monkeypatch.setattr("mimohist.sources.sqlite.sqlite3.connect", guarded)
+    (source,) = sources.find(name, {}, tmp_path, ())
+    for memory in ("", source.survey("").memory):
+        source.survey(memory)
+    (candidate,) = source.survey("").candidates
+    assert [one for one in source.load(candidate, "").messages if isinstance(one, Message)]
+    assert "part" in touched
+    assert touched.isdisjoint(SECRET)
+
+
+def test_b37_other_files_in_mimo_codes_folder_are_no_sessions(tmp_path: Path) -> None:
+    folder = tmp_path / ".local/share/mimocode"
+    (folder / "storage/session_diff").mkdir(parents=True)
+    (folder / "storage/session_diff/ses_x.json").write_text('[{"file": "a", "patch": "needle"}]')
+    with MimoDatabase(folder / "mimocode.db") as db:
+        session = db.session()
+        db.say(session, "hello")
+    (source,) = sources.find("mimo", {}, tmp_path, ())
+    assert [one.key for one in source.survey("").candidates] == [session]
+
+
+def test_b33_sessions_in_three_places_are_found_once_each(tmp_path: Path) -> None:
+    folder = tmp_path / ".local/share/opencode"
+    folder.mkdir(parents=True)
+    for channel, id in (("", "ses_1"), ("-stable", "ses_2")):
+        with OpencodeDatabase(folder / f"opencode{channel}.db") as db:
+            db.say(db.session(id), f"needle {id}")
+    old = Folder(folder)
+    for id in ("ses_1", "ses_3"):
+        old.say(old.session(id), f"needle {id}")
+    with History.open(tmp_path / "index.db", environ={"HOME": str(tmp_path)}) as history:
+        list(history.backfill())
+        found = sorted(hit.session_id for hit in history.search("needle").hits)
+    assert found == ["ses_1", "ses_2", "ses_3"]
