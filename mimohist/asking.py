@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VIEWS = {
+    "bytes": "how large it was on disk",
     "sources": "one row a root: a database or folder of a program's sessions",
     "projects": "one row a directory that sessions ran in",
     "sessions": "one row a session",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mimohist.backfill_events import Began, Ended, Event, Failed, Removed, Vanished
+from mimohist.sources.stamps import size
 from mimohist.store_rows import SIX
 from mimohist.store_work import Known
 from mimohist.store_writer import remove_session
@@ -197,6 +198,7 @@ class Root:
             # A file system's clock may be coarse: a stamp as young as this may hide a change.
             columns["stamp"] = "" if is_young(self._stamp, now) else self._stamp
             columns["memory"] = survey.memory
+            columns["bytes"] = size(self.source.root, self._stamp)
             if self._whole:
                 columns["time_verified"] = now
         again = "" if self.options.verify and whole else "skipped + "

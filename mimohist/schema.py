@@ -34,6 +34,7 @@ CREATE TABLE root(
   gone INTEGER NOT NULL DEFAULT 0,
   skipped INTEGER NOT NULL DEFAULT 0,
   skipped_why TEXT,
+  bytes INTEGER,
   UNIQUE(source, path)
 );
 
@@ -240,7 +241,7 @@ CREATE VIEW sources AS SELECT
   (SELECT count(*) FROM history_fts h WHERE h.root = r.id) AS parts,
   (SELECT min(s.time_created) FROM session s WHERE s.root = r.id) AS time_first,
   (SELECT max(s.time_updated) FROM session s WHERE s.root = r.id) AS time_last,
-  r.time_read AS time_read, r.skipped AS skipped, r.skipped_why AS skipped_why,
+  r.bytes AS bytes, r.time_read AS time_read, r.skipped AS skipped, r.skipped_why AS skipped_why,
   (SELECT count(*) FROM history_fts h WHERE h.root = r.id AND h.lost > 0) AS cut_parts,
   (SELECT count(*) FROM session s WHERE s.root = r.id AND s.gone) AS gone_sessions,
   r.gone AS gone, r.error AS error

@@ -190,6 +190,18 @@ def test_ids_are_the_same_in_every_reading_and_no_two_alike(name: str, home: Pat
 
 
 @parametrized
+def test_what_it_takes_on_disk_is_told(name: str, home: Path) -> None:
+    sample(name).make(home, TEXTS)
+    index = index_of(name, home)
+    with closing(index.db):
+        index.run()
+        ((bytes_,),) = index.db.execute("SELECT bytes FROM sources").fetchall()
+    (one,) = found(name, home)
+    files = [one.root] if one.root.is_file() else [f for f in one.root.rglob("*") if f.is_file()]
+    assert 0 < bytes_ <= sum(file.stat().st_size for file in files)
+
+
+@parametrized
 def test_nothing_is_written_beside_or_into_it(name: str, home: Path) -> None:
     sample(name).make(home, TEXTS)
     before = tree(home)

@@ -1,5 +1,5 @@
 -- what is indexed from where, what was skipped or cut, and what could not be read
-SELECT source, path, sessions, parts,
+SELECT source, path, sessions, parts, bytes,
   date(time_first / 1000, 'unixepoch', 'localtime') AS first,
   date(time_last / 1000, 'unixepoch', 'localtime') AS last,
   datetime(time_read / 1000, 'unixepoch', 'localtime') AS read,

@@ -56,7 +56,7 @@ def seen(entry: os.DirEntry[str]) -> File | None:
 def stamp(files: dict[str, File], extra: str = "") -> str:
     """Tell what a folder looks like: equal stamps, no file came, went or changed.
 
-    The time of the latest change stands in it as epoch nanoseconds.
+    Its words: how many files, how many bytes, the latest change (epoch ns), a sum of all.
     """
     sum = crc32(extra.encode())
     latest = size = 0

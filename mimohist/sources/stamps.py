@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_OF_FOLDER = 4
+"""How many words the stamp of a folder of transcripts has (`files.stamp`): the second is bytes."""
+
+
 def stamp(path: Path) -> str:
     """Tell by `stat` what a database looks like; any commit or checkpoint changes it.
 
@@ -23,6 +27,18 @@ def stamp(path: Path) -> str:
     parts = [main.st_dev, main.st_ino, main.st_size, main.st_mtime_ns]
     wal = size_and_time(beside(path, "-wal"))
     return " ".join(map(str, [*parts, *(wal or ())]))
+
+
+def size(root: Path, stamp: str) -> int | None:
+    """Give the bytes of a root: of a database with its `-wal`, or as a folder's stamp says.
+
+    None where neither tells.
+    """
+    if root.is_file():
+        wal = size_and_time(beside(root, "-wal"))
+        return root.stat().st_size + (wal[1] if wal else 0)
+    words = stamp.split()
+    return int(words[1]) if len(words) == _OF_FOLDER and words[1].isdigit() else None
 
 
 def size_and_time(path: str) -> tuple[int, int, int] | None:
