@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mimohist.text import printable
+from tests.claude_file import ClaudeFile
 from tests.mimo_database import START, MimoDatabase
 
 if TYPE_CHECKING:
@@ -431,6 +432,17 @@ def test_backfill_is_silent_when_all_is_well(filled: Path, mimohist: Program) ->
     counts = json.loads(mimohist("backfill", "--json", "--verify").out)
     assert (counts["added"], counts["unchanged"], counts["failed"]) == (0, 2, [])
     assert filled.exists()
+
+
+def test_backfill_sums_up_each_source_where_there_are_several(
+    filled: Path, mimohist: Program, home: Path
+) -> None:
+    ClaudeFile(home / ".claude/projects/-w-x/a.jsonl", "/w/x").user("of another program")
+    assert filled.exists()
+    lines = mimohist("backfill", "-v").err.splitlines()
+    counts = [line.partition(",")[0] for line in lines if "sessions added" in line]
+    assert counts == ["mimo: 2 sessions added", "claude: 1 sessions added", "3 sessions added"]
+    assert mimohist("backfill").err == ""
 
 
 def test_backfill_tells_what_became_of_each_part(filled: Path, mimohist: Program) -> None:

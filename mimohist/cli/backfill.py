@@ -53,9 +53,13 @@ class Tally:
     pending: int = 0
     failed: list[str] = field(default_factory=list)
     fates: Counter[str] = field(default_factory=Counter)
+    sources: dict[str, Tally] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
-        """Count one event."""
+        """Count one event, among all and among those of its source."""
+        if self.sources is not _NONE:
+            one = self.sources.setdefault(event.source, Tally(sources=_NONE))
+            one.take(event)
         match event:
             case Stored():
                 self.added += event.new
@@ -74,6 +78,10 @@ class Tally:
             case Ended():
                 self.unchanged += event.unchanged
                 self.pending += event.pending
+
+
+_NONE: dict[str, Tally] = {}
+"""Of one source there are no sources."""
 
 
 def backfill(
@@ -135,7 +143,10 @@ def run_and_tell(
             tally.take(event)
             tell(event, verbose=verbose, quiet=quiet)
     if verbose or (sys.stderr.isatty() and not quiet):
-        setting.say(_summary(tally, clock() - began))
+        if len(tally.sources) > 1:
+            for name, one in tally.sources.items():
+                setting.say(f"{name}: {_summary(one)}")
+        setting.say(f"{_summary(tally)}, {clock() - began:.1f} s")
         if verbose:
             for fate, count in sorted(tally.fates.items()):
                 setting.say(f"  {count:8}  {fate}")
@@ -165,13 +176,13 @@ def tell(event: Event, *, verbose: bool, quiet: bool) -> None:
             setting.say(f"{event.source}/{printable(event.session)}: deleted at its source")
 
 
-def _summary(tally: Tally, seconds: float) -> str:
+def _summary(tally: Tally) -> str:
     skipped = f", {tally.skipped} records skipped (-v shows them)" if tally.skipped else ""
     removed = f", {tally.removed} removed" if tally.removed else ""
     pending = f", {tally.pending} left for the next run" if tally.pending else ""
     return (
         f"{tally.added} sessions added, {tally.updated} updated, {tally.unchanged} unchanged"
-        f"{removed}{skipped}{pending}, {seconds:.1f} s"
+        f"{removed}{skipped}{pending}"
     )
 
 
