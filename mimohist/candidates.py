@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WINDOW = 8_000
 """How many of the newest matches of one expression are ranked."""
 
-NARROW = 2_000
+NARROW = 1_000
 """How many are where the words stand in more than `COMMON` rows."""
 
 COMMON = 100_000

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 _RECENT_MS = 2 * 86_400_000
 _MOST_RECENT = 200
+_BEGIN = 1000
+"""In how many characters of a call the programs have written its status; outputs come later."""
+
 _HEADER = (
     "project_id",
     "parent_id",
@@ -226,7 +229,8 @@ class Changes:
                 continue
             rows = self._db.execute(
                 "SELECT id, time_updated FROM part WHERE session_id = ?"
-                ' AND (data LIKE \'%"status":"running"%\' OR data LIKE \'%"status":"pending"%\')',
+                f' AND (substr(data, 1, {_BEGIN}) LIKE \'%"status":"running"%\''
+                f' OR substr(data, 1, {_BEGIN}) LIKE \'%"status":"pending"%\')',
                 (session,),
             )
             found.update({id: (session, at) for id, at in rows})
