@@ -64,18 +64,7 @@ class Claude:
 
     def survey(self, memory: str) -> Survey:
         """Look at every transcript once."""
-        from mimohist.sources.source import Survey
-
-        found = self._files()
-        stamps = {key: (file.stamp, file.written // 1_000_000) for key, file in found.items()}
-        candidates, memory = files.changed(stamps, memory)
-        return Survey(
-            candidates=tuple(candidates),
-            present=frozenset(found),
-            memory=memory,
-            identity="",
-            alive=False,
-        )
+        return files.survey(self._files(), memory)
 
     def load(self, candidate: Candidate, mark: str) -> Reading:
         """Read one transcript, from `mark` on if it only grew since."""

@@ -68,20 +68,8 @@ class Codex:
 
     def survey(self, memory: str) -> Survey:
         """Look at every rollout once."""
-        from mimohist.sources.source import Survey
-
         found = self._known = self._files()
-        stamps = {
-            key: (self._stamp(file), file.written // 1_000_000) for key, file in found.items()
-        }
-        candidates, memory = files.changed(stamps, memory)
-        return Survey(
-            candidates=tuple(candidates),
-            present=frozenset(found),
-            memory=memory,
-            identity="",
-            alive=False,
-        )
+        return files.survey(found, memory, {key: self._stamp(one) for key, one in found.items()})
 
     def load(self, candidate: Candidate, mark: str) -> Reading:
         """Read one rollout, from `mark` on if it only grew since."""

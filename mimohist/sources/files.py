@@ -12,10 +12,10 @@ from zlib import crc32
 from mimohist.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from mimohist.sources.source import Candidate, Source
+    from mimohist.sources.source import Candidate, Source, Survey
 
 
 def entries(folder: str) -> list[os.DirEntry[str]]:
@@ -66,6 +66,26 @@ def stamp(files: dict[str, File], extra: str = "") -> str:
         latest = max(latest, file.written)
         size += file.size
     return f"{len(files)} {size} {latest} {sum:08x}"
+
+
+def survey(found: dict[str, File], memory: str, stamps: Mapping[str, str] | None = None) -> Survey:
+    """Compare files with what is remembered of them; that one is gone proves no deletion.
+
+    `stamps` are those by which to compare, where they are not the files' own; a file that has
+    none is there and is not read.
+    """
+    from mimohist.sources.source import Survey
+
+    stamps = {key: file.stamp for key, file in found.items()} if stamps is None else stamps
+    timed = {key: (stamp, found[key].written // 1_000_000) for key, stamp in stamps.items()}
+    candidates, memory = changed(timed, memory)
+    return Survey(
+        candidates=tuple(candidates),
+        present=frozenset(found),
+        memory=memory,
+        identity="",
+        alive=False,
+    )
 
 
 def changed(stamps: dict[str, tuple[str, int]], memory: str) -> tuple[list[Candidate], str]:

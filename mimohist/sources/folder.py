@@ -70,21 +70,9 @@ class Folder(Generic[H]):
 
     def survey(self, memory: str) -> Survey:
         """Look at every transcript once."""
-        from mimohist.sources.source import Survey
-
         found = self._known = self.files()
-        stamps = {
-            key: (f"{file.stamp} {self.beside(key)}".rstrip(), file.written // 1_000_000)
-            for key, file in found.items()
-        }
-        candidates, memory = files.changed(stamps, memory)
-        return Survey(
-            candidates=tuple(candidates),
-            present=frozenset(found),
-            memory=memory,
-            identity="",
-            alive=False,
-        )
+        stamps = {key: f"{file.stamp} {self.beside(key)}".rstrip() for key, file in found.items()}
+        return files.survey(found, memory, stamps)
 
     def load(self, candidate: Candidate, mark: str) -> Reading:
         """Read one transcript, from `mark` on if it only grew since."""

@@ -70,18 +70,8 @@ class Chats:
 
     def survey(self, memory: str) -> Survey:
         """Look at every session once."""
-        from mimohist.sources.source import Survey
-
-        found = self._known = self._files()
-        stamps = {key: (file.stamp, file.written // 1_000_000) for key, file in found.items()}
-        candidates, memory = files.changed(stamps, memory)
-        return Survey(
-            candidates=tuple(candidates),
-            present=frozenset(found),
-            memory=memory,
-            identity="",
-            alive=False,
-        )
+        self._known = self._files()
+        return files.survey(self._known, memory)
 
     def load(self, candidate: Candidate, mark: str) -> Reading:
         """Read a session, all of it whatever `mark` says: what is appended may take back."""

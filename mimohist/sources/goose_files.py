@@ -50,20 +50,10 @@ class GooseFiles:
 
     def survey(self, memory: str) -> Survey:
         """Look at every file once."""
-        from mimohist.sources.source import Survey
-
         found = self._files()
-        stamps = {key: (file.stamp, file.written // 1_000_000) for key, file in found.items()}
-        for id in self._moved():
-            stamps.pop(id, None)
-        candidates, memory = files.changed(stamps, memory)
-        return Survey(
-            candidates=tuple(candidates),
-            present=frozenset(found),
-            memory=memory,
-            identity="",
-            alive=False,
-        )
+        moved = self._moved()
+        stamps = {key: file.stamp for key, file in found.items() if key not in moved}
+        return files.survey(found, memory, stamps)
 
     def load(self, candidate: Candidate, mark: str) -> Reading:
         """Read one session, from `mark` on if its file only grew since."""

@@ -6,12 +6,13 @@ An entry's id stays the same in a fork's copy of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mimohist.records import Kind, Machine, Part
+from mimohist.sources.entries import Entries
 from mimohist.sources.jsonl import Record, epoch_ms, record_in, text_in
 from mimohist.sources.pi_texts import blocks_in, output_of, texts_in, usage_of, whose
-from mimohist.sources.turns import Call, Draft, Turns, call_part
+from mimohist.sources.turns import Draft, call_part
 from mimohist.text import clean, strings
 
 if TYPE_CHECKING:
@@ -27,26 +28,14 @@ _PUT_IN = {
 }
 
 
-class Records:
-    """Makes the entries of one session into messages.
-
-    `prefix` begins every part's id, which differ so from those of the same entry's copy in a fork;
-    `head` is the state of the session's header; `read` gives the record at a byte of the file.
-    """
+class Records(Entries):
+    """Makes the entries of one session into messages; `head` may name a sub-agent."""
 
     def __init__(
         self, prefix: str, head: Record, read: Callable[[int], Record | None], state: Record
     ) -> None:
-        self.prefix = prefix
-        self.head = head
-        self.read = read
-        self.turns = Turns(self._fetch, state)
-        self.at: int = state.get("time", 0)
+        super().__init__(prefix, head, read, state)
         self._id = ""
-
-    def saved(self) -> dict[str, Any]:
-        """Give what a later reading needs."""
-        return {**self.turns.saved(), "time": self.at, "head": self.head}
 
     def take(self, record: Record, at: int) -> None:
         """Put one entry into the turns."""
@@ -61,15 +50,6 @@ class Records:
                 self._summary(text_in(record, "summary"))
             case "custom_message":
                 self._put_in(record, Machine.HARNESS)
-
-    def _fetch(self, line: int, id: str, at: int, call: str) -> Call | None:
-        record = self.read(line)
-        if record is None:
-            return None
-        fresh = Records(self.prefix, self.head, lambda _: None, {"time": at})
-        fresh.take(record, line)
-        found = fresh.turns.calls.get(call)
-        return found if found and found.draft.id == id else None
 
     def _draft(self, role: str) -> Draft:
         draft = self.turns.begin(self._id, self.at, role)

@@ -89,17 +89,11 @@ class Qwen(Folder["Head"]):
         self, file: BinaryIO, candidate: Candidate, head: Head, place: Bookmark | None
     ) -> Records:
         """Give what makes lines into messages."""
-        from hashlib import blake2b
-
-        from mimohist.sources import transcript
+        from mimohist.sources import entries
         from mimohist.sources.qwen_records import Records
 
-        return Records(
-            prefix=blake2b(candidate.key.encode(), digest_size=5).hexdigest(),
-            head=head.state,
-            read=lambda at: transcript.record_at(file, at),
-            state=place.state if place else {"time": head.session(candidate.at).at},
-        )
+        begun = head.session(candidate.at).at
+        return entries.reader(Records, file, candidate, begun, head.state, place)
 
 
 def _collect(folder: str, start: int, found: dict[str, File], depth: int) -> None:

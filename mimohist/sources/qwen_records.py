@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from mimohist.records import Kind, Machine, Part, Session, Usage
 from mimohist.sources import jsonl
+from mimohist.sources.entries import Entries
 from mimohist.sources.gemini_records import result_of, said_in
 from mimohist.sources.jsonl import Record, epoch_ms, record_in, records_in, text_in, whole_in
 from mimohist.sources.transcript import first_line, last_time, place
-from mimohist.sources.turns import Call, Draft, Turns, call_part
+from mimohist.sources.turns import Draft, call_part
 from mimohist.text import clean, strings
 
 if TYPE_CHECKING:
@@ -88,27 +89,15 @@ def _pieces(record: Record) -> list[Record]:
     return records_in(record_in(record, "message").get("parts"))
 
 
-class Records:
-    """Makes the lines of one session into messages.
-
-    `prefix` begins every part's id, which differ so from those of the same line's copy in a fork;
-    `head` is the state of the session's header; `read` gives the record at a byte of the file.
-    """
+class Records(Entries):
+    """Makes the lines of one session into messages."""
 
     def __init__(
         self, prefix: str, head: Record, read: Callable[[int], Record | None], state: Record
     ) -> None:
-        self.prefix = prefix
-        self.head = head
-        self.read = read
-        self.turns = Turns(self._fetch, state)
-        self.at: int = state.get("time", 0)
+        super().__init__(prefix, head, read, state)
         self._id = ""
         self._number = 0
-
-    def saved(self) -> dict[str, Any]:
-        """Give what a later reading needs."""
-        return {**self.turns.saved(), "time": self.at, "head": self.head}
 
     def take(self, record: Record, at: int) -> None:
         """Put one line into the turns."""
@@ -122,15 +111,6 @@ class Records:
                 self._assistant(record, at)
             case "tool_result":
                 self._result(record)
-
-    def _fetch(self, line: int, id: str, at: int, call: str) -> Call | None:
-        record = self.read(line)
-        if record is None:
-            return None
-        fresh = Records(self.prefix, self.head, lambda _: None, {"time": at})
-        fresh.take(record, line)
-        found = fresh.turns.calls.get(call)
-        return found if found and found.draft.id == id else None
 
     def _draft(self, role: str) -> Draft:
         return self.turns.begin(self._id, self.at, role)
