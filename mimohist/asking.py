@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VIEWS = {
-    "bytes": "how large it was on disk",
     "sources": "one row a root: a database or folder of a program's sessions",
     "projects": "one row a directory that sessions ran in",
     "sessions": "one row a session",
@@ -25,6 +24,7 @@ VIEWS = {
 COLUMNS = {
     "agent": "the agent's slice: main, or a sub-agent's",
     "agent_name": "the agent that the message names",
+    "bytes": "how large it was on disk",
     "cost": "US dollars",
     "cut_parts": "parts longer than what is kept",
     "directory": "where sessions ran",
