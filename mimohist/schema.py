@@ -16,7 +16,7 @@ view is made of (`history_fts`, `history_text`, `message`), `index` them again.
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE state(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -234,7 +234,7 @@ def said(column: str) -> str:
     )
 
 
-VIEWS = f"""
+SOURCES_VIEW = """
 CREATE VIEW sources AS SELECT
   r.source AS source, r.path AS path,
   (SELECT count(*) FROM session s WHERE s.root = r.id) AS sessions,
@@ -246,7 +246,9 @@ CREATE VIEW sources AS SELECT
   (SELECT count(*) FROM session s WHERE s.root = r.id AND s.gone) AS gone_sessions,
   r.gone AS gone, r.error AS error
 FROM root r;
+"""
 
+VIEWS = f"""{SOURCES_VIEW}
 CREATE VIEW projects AS SELECT
   r.source AS source, p.project_id AS project_id, p.worktree AS worktree, p.directory AS directory,
   count(s.id) AS sessions, min(s.time_created) AS time_first, max(s.time_updated) AS time_last
@@ -287,3 +289,13 @@ JOIN session s ON s.id = h.session JOIN project p ON p.id = h.project JOIN root 
 LEFT JOIN message m ON m.id = h.message LEFT JOIN name a ON a.id = m.agent
 LEFT JOIN name l ON l.id = h.tool;
 """
+
+FROM_1 = f"""
+ALTER TABLE root ADD COLUMN bytes INTEGER;
+DROP INDEX IF EXISTS history_fts_project;
+DROP INDEX message_time;
+CREATE INDEX message_time ON message(session, time_created);
+DROP VIEW sources;
+{SOURCES_VIEW}
+"""
+"""What an index of version 1 lacks."""

@@ -123,15 +123,21 @@ def migrate(db: sqlite3.Connection, version: int) -> None:
     import sqlite_utils  # it costs more than a search: only whoever makes or changes tables pays
 
     tables = sqlite_utils.Database(db, execute_plugins=False)
-    for number, script in enumerate(MIGRATIONS[version:], version + 1):
+    steps = [*enumerate(MIGRATIONS[version:], version + 1)]
+    if version == 0:
+        steps = [(schema.VERSION, MIGRATIONS[0])]
+    for number, script in steps:
         with tables.atomic():
             for statement in statements(script):
                 tables.execute(statement)
             tables.execute(f"PRAGMA user_version = {number}")
 
 
-MIGRATIONS = (schema.TABLES + schema.ROW_VIEW + schema.FTS_TABLE + schema.VIEWS,)
-"""What brings an index from each version to the next; only ever added to."""
+MIGRATIONS = (
+    schema.TABLES + schema.ROW_VIEW + schema.FTS_TABLE + schema.VIEWS,
+    schema.FROM_1,
+)
+"""What makes a new index; then what brings one from each version to the next, only added to."""
 
 
 def statements(script: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,39 @@ def run(db: sqlite3.Connection, *sources: FakeSource, **options: Any) -> list[Ev
 def times(db: sqlite3.Connection) -> list[int]:
     rows = db.execute("SELECT time_created FROM history_fts ORDER BY id")
     return [at - START for (at,) in rows]
+
+
+def shape(db: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:
+    """Give the columns of every table, view and index."""
+    names = [name for (name,) in db.execute("SELECT name FROM sqlite_master ORDER BY 1")]
+    return {
+        name: [
+            *db.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)),
+            *db.execute("SELECT name FROM pragma_index_info(?)", (name,)),
+        ]
+        for name in names
+    }
+
+
+def test_an_index_of_version_1_becomes_like_a_new_one(
+    index: sqlite3.Connection, tmp_path: Path
+) -> None:
+    old = store.open_writer(tmp_path / "old.db")
+    for statement in (
+        "DROP VIEW sources",
+        "ALTER TABLE root DROP COLUMN bytes",
+        "CREATE VIEW sources AS SELECT path FROM root",
+        "DROP INDEX message_time",
+        "CREATE UNIQUE INDEX message_time ON message(session, time_created, message_id)",
+        "CREATE INDEX history_fts_project ON history_fts(project, time_created)",
+        "PRAGMA user_version = 1",
+    ):
+        old.execute(statement)
+    old.close()
+    with closing(store.open_writer(tmp_path / "old.db")) as made:
+        assert shape(made) == shape(index)
+        assert made.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
+        run(made, FakeSource())
 
 
 # Rows and their ids
