@@ -93,7 +93,7 @@ def _backfill(
             if not root.error:
                 yield from root.finish()
     if not (options.hurry or any(root.late for root in roots)):
-        store_tuning.end(db)
+        store_tuning.end(db, options.stop)
 
 
 def _remember(db: Connection, options: Options) -> frozenset[Kind]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mimohist import schema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from sqlite3 import Connection
 
 _BUILDING = {"hashsize": 64 << 20, "automerge": 0, "crisismerge": 1999}
@@ -37,15 +38,20 @@ def begin(db: Connection, *, hurry: bool) -> None:
             db.execute(f"DROP INDEX IF EXISTS {name}")
 
 
-def end(db: Connection) -> None:
-    """Note that the index is whole, and write in small pieces from now on."""
+def end(db: Connection, stop: Callable[[], bool] = lambda: False) -> None:
+    """Note that the index is whole, and write in small pieces from now on.
+
+    When it is time to `stop` between two steps, a later run goes on with them.
+    """
     if not _is_building(db):
         return
     for name, on in schema.LATE_INDEXES.items():
         db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {on}")
-    _merge(db, -_STEP)
-    while _merge(db, _STEP):
-        pass
+    more = _merge(db, -_STEP)
+    while more:
+        if stop():
+            return
+        more = _merge(db, _STEP)
     _set(db, _USUAL)
     db.execute("INSERT INTO state(key, value) VALUES ('built', '1')")
 

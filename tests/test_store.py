@@ -436,6 +436,27 @@ def test_a_hurried_run_leaves_the_merging_of_a_build_to_a_later_one(
     assert len(found(index, "retry")) == 2
 
 
+def test_the_merging_at_the_end_stops_in_time_and_is_gone_on_with(
+    index: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "BATCH", 1)
+    monkeypatch.setattr(store_tuning, "_STEP", 1)
+    source = FakeSource()
+    for n in range(12):
+        words = " ".join(f"w{n}x{k}" for k in range(2_000))
+        source.put(f"s{n}", message(f"m{n}", said(f"p{n}", f"retry {words}")))
+    list(backfill(index, [source], Options(hurry=True), lambda: LATER))
+    before = written(index)[1]
+    store_tuning.end(index, lambda: True)
+    assert index.execute("SELECT 1 FROM state WHERE key = 'built'").fetchone() is None
+    assert written(index)[1] > 1
+    assert before > 1
+    store_tuning.end(index)
+    assert written(index)[:2] == (1 << 20, 1)
+    assert len(found(index, "retry")) == 12
+    assert_sound(index)
+
+
 def test_a_source_that_cannot_be_read_does_not_keep_the_index_from_being_whole(
     index: sqlite3.Connection,
 ) -> None:
