@@ -78,13 +78,19 @@ class Places(NamedTuple):
     def _roots(self, db: Connection) -> Mapping[str, Sequence[Path]]:
         """Give the configured roots, and what was found before or lies where sessions ran."""
         roots = dict(self.roots)
-        for name in sources.KEPT.keys() & self.names:
+        kept = sources.KEPT.keys() & self.names
+        if not kept:
+            return roots
+        folders = [
+            folder
+            for (folder,) in db.execute(_DIRECTORIES, (_MOST,))
+            if os.path.isabs(folder) and not folder.startswith(_SHARES)  # noqa: PTH117
+        ]
+        for name in kept:
             known = [path for (path,) in db.execute(_FOUND, (name,))]
             known += [
                 os.path.join(folder, file)  # noqa: PTH118 - a Path costs more than a stat
-                for (folder,) in db.execute(_DIRECTORIES, (_MOST,))
-                if os.path.isabs(folder)  # noqa: PTH117
-                and not folder.startswith(_SHARES)
+                for folder in folders
                 for file in sources.KEPT[name]
             ]
             there = [Path(path) for path in dict.fromkeys(known) if _is_file(path)]
