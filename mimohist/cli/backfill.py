@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -53,13 +53,9 @@ class Tally:
     pending: int = 0
     failed: list[str] = field(default_factory=list)
     fates: Counter[str] = field(default_factory=Counter)
-    sources: dict[str, Tally] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
-        """Count one event, among all and among those of its source."""
-        if self.sources is not _NONE:
-            one = self.sources.setdefault(event.source, Tally(sources=_NONE))
-            one.take(event)
+        """Count one event."""
         match event:
             case Stored():
                 self.added += event.new
@@ -78,10 +74,6 @@ class Tally:
             case Ended():
                 self.unchanged += event.unchanged
                 self.pending += event.pending
-
-
-_NONE: dict[str, Tally] = {}
-"""Of one source there are no sources."""
 
 
 def backfill(
@@ -135,16 +127,18 @@ def run_and_tell(
     """Run a backfill under the lock, with progress on a terminal, and say what must be said."""
     options = options or Options(kinds=frozenset(history.config.index_kinds))
     tally = Tally()
+    each: defaultdict[str, Tally] = defaultdict(Tally)
     clock = setting.CLOCKS[1]
     began = clock()
     shown = sys.stderr.isatty() and not quiet and not verbose
     with closing(history.run(options, wait)) as events:
         for event in _with_progress(events) if shown else events:
             tally.take(event)
+            each[event.source].take(event)
             tell(event, verbose=verbose, quiet=quiet)
     if verbose or (sys.stderr.isatty() and not quiet):
-        if len(tally.sources) > 1:
-            for name, one in tally.sources.items():
+        if len(each) > 1:
+            for name, one in each.items():
                 setting.say(f"{name}: {_summary(one)}")
         setting.say(f"{_summary(tally)}, {clock() - began:.1f} s")
         if verbose:
