@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from mimohist import candidates, patterns, stretches
+from mimohist.alarm import Alarm
 from mimohist.answers import Mode, Query
 from mimohist.columns import targets
 from mimohist.errors import BadInput
@@ -20,7 +21,6 @@ from mimohist.text import fold
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mimohist.alarm import Alarm
     from mimohist.candidates import Row
     from mimohist.kinds import Kind
     from mimohist.run import Run
@@ -63,7 +63,7 @@ class LineFinder(NamedTuple):
     """Finds fixed texts or regular expressions in texts as said."""
 
     patterns: tuple[re.Pattern[str], ...]
-    alarm: Alarm | None
+    alarm: Alarm
 
     @property
     def wanted(self) -> int:
@@ -79,7 +79,7 @@ class LineFinder(NamedTuple):
         def look() -> bool:
             return all(any(_on_a_line(one, text) for text in texts) for one in self.patterns)
 
-        return self.alarm.guard(look) if self.alarm else look()
+        return self.alarm.guard(look)
 
     def spans(self, text: str) -> list[tuple[Span, int]]:
         """Give where the patterns match, each place with its pattern's number."""
@@ -94,10 +94,7 @@ class LineFinder(NamedTuple):
                         break
 
         with suppress(TimeoutError):  # what was found by then is shown
-            if self.alarm:
-                self.alarm.guard(look)
-            else:
-                look()
+            self.alarm.guard(look)
         return sorted(found)
 
 
@@ -124,4 +121,4 @@ def line_finder(run: Run) -> LineFinder:
             raise BadInput(
                 f"bad regular expression {word!r}: {error}; -F searches for it as it is"
             ) from error
-    return LineFinder(tuple(compiled), run.alarm)
+    return LineFinder(tuple(compiled), run.alarm or Alarm())
