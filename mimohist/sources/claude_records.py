@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mimohist.records import Kind, Machine, Part, Usage
 from mimohist.sources.jsonl import (
     Record,
+    blocks_in,
     epoch_ms,
     number_in,
     record_in,
@@ -19,8 +20,8 @@ from mimohist.sources.jsonl import (
     text_in,
     whole_in,
 )
-from mimohist.sources.turns import Call, Draft, Turns, call_part, part_wrappers
-from mimohist.text import clean, data_url, split_reminders, strings
+from mimohist.sources.turns import Call, Draft, Turns, call_part, own_words, part_wrappers
+from mimohist.text import clean, data_url, strings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,7 +137,7 @@ class Records:
         draft.provider = "anthropic" if model.startswith("claude") else draft.provider
         draft.usage = _usage(record, message) or draft.usage
         failed = record.get("isApiErrorMessage") is True
-        for number, block in enumerate(_blocks(message)):
+        for number, block in enumerate(blocks_in(message.get("content"))):
             id = f"{self.prefix}:{uuid}:{number}"
             type = text_in(block, "type")
             if type == "text":
@@ -176,7 +177,7 @@ class Records:
     def _user(self, record: Record, uuid: str) -> None:
         message = record_in(record, "message")
         draft = self._draft(record, uuid)
-        for number, block in enumerate(_blocks(message)):
+        for number, block in enumerate(blocks_in(message.get("content"))):
             id = f"{self.prefix}:{uuid}:{number}"
             type = text_in(block, "type")
             if type == "text":
@@ -266,34 +267,18 @@ def whose(record: Record, text: str, *, sub_agent: bool) -> tuple[str, str, Mach
     said, hooked = part_wrappers(text, _HOOKS)
     if hooked and not said:
         return text, "", Machine.HOOK
-    said, wrapped = part_wrappers(said, _WRAPPERS)
-    said, reminded = split_reminders(said)
-    cut = "\n".join(piece for piece in (hooked, wrapped, reminded) if piece)
-    if not said.strip():
-        return cut, "", Machine.HARNESS if cut else None
-    if sub_agent or record.get("isSidechain") is True:
+    said, cut, machine = own_words(said, _WRAPPERS, hooked)
+    spawned = sub_agent or record.get("isSidechain") is True
+    if machine is None and said.strip() and spawned:
         return said, cut, Machine.SPAWN
-    return said, cut, None
+    return said, cut, machine
 
 
 def user_texts(record: Record) -> Iterator[str]:
     """Give the texts of a user's record."""
-    for block in _blocks(record_in(record, "message")):
+    for block in blocks_in(record_in(record, "message").get("content")):
         if block.get("type") == "text":
             yield text_in(block, "text")
-
-
-def _blocks(message: Record) -> list[Record]:
-    content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    if isinstance(content, list):
-        return [
-            {"type": "text", "text": item} if isinstance(item, str) else item
-            for item in content
-            if isinstance(item, str | dict)
-        ]
-    return []
 
 
 def _output(content: object) -> str:

@@ -133,6 +133,16 @@ def records_in(value: object) -> list[Record]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def blocks_in(content: object) -> Iterator[Record]:
+    """Give the blocks of a message's content, which may be a text alone, or hold texts alone."""
+    items = [content] if isinstance(content, str) else content
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, str):
+            yield {"type": "text", "text": item}
+        elif isinstance(item, dict):
+            yield item
+
+
 def whole_in(data: Mapping[str, Any], key: str) -> int | None:
     """Give the count that a record holds under a key, None where it holds none."""
     value = data.get(key)

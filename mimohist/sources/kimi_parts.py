@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from mimohist.records import Kind, Machine, Part
-from mimohist.sources.kimi_texts import blocks_in, input_of, whose
+from mimohist.sources.kimi_texts import blocks_of, input_of, whose
 from mimohist.sources.turns import Call, Draft, Turns, call_part
 from mimohist.text import clean
 
@@ -102,7 +102,7 @@ class Parts:
         """Put what a user said, or a harness for one, into a message."""
         self.ends(agent)
         draft = self._slice(self.turns.begin(self.id(), self.at, "user"), agent)
-        for place, block in enumerate(blocks_in(content), number):
+        for place, block in enumerate(blocks_of(content), number):
             if "text" not in block:
                 draft.unindexed.append(clean(str(block.get("type", "untyped"))))
                 continue

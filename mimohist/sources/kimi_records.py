@@ -13,7 +13,7 @@ from mimohist.records import Machine
 from mimohist.sources.jsonl import Record, epoch_ms, record_in, records_in, text_in
 from mimohist.sources.kimi_parts import MAIN, Parts
 from mimohist.sources.kimi_texts import (
-    blocks_in,
+    blocks_of,
     is_checkpoint,
     is_summary,
     output_of,
@@ -155,7 +155,7 @@ class Context(Parts):
     def _assistant(self, record: Record) -> None:
         self.ends()
         number = -1
-        for number, block in enumerate(blocks_in(record.get("content"))):
+        for number, block in enumerate(blocks_of(record.get("content"))):
             self.wrote(block, number=number)
         for place, call in enumerate(records_in(record.get("tool_calls")), number + 1):
             made = record_in(call, "function")

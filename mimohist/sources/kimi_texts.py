@@ -9,9 +9,9 @@ import json
 from typing import TYPE_CHECKING
 
 from mimohist.records import Machine, Usage
-from mimohist.sources.jsonl import Record, text_in, whole_in
-from mimohist.sources.turns import part_wrappers
-from mimohist.text import clean, data_url, split_reminders, strings
+from mimohist.sources.jsonl import Record, blocks_in, text_in, whole_in
+from mimohist.sources.turns import own_words
+from mimohist.text import clean, data_url, strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,31 +26,17 @@ _FAILED = "<system>ERROR:"
 
 def whose(text: str) -> tuple[str, str, Machine | None]:
     """Tell what of a user's text was said, what the harness put in, and why, if all is its."""
-    said, wrapped = part_wrappers(text, _WRAPPERS)
-    said, reminded = split_reminders(said)
-    cut = "\n".join(piece for piece in (wrapped, reminded) if piece)
-    if not said.strip():
-        return cut, "", Machine.HARNESS if cut else None
-    return said, cut, None
+    return own_words(text, _WRAPPERS)
 
 
-def blocks_in(content: object) -> Iterator[Record]:
-    """Give the blocks of a content, which may be a text or one block alone."""
-    if isinstance(content, str):
-        yield {"type": "text", "text": content}
-    elif isinstance(content, dict):
-        yield content
-    elif isinstance(content, list):
-        for item in content:
-            if isinstance(item, str):
-                yield {"type": "text", "text": item}
-            elif isinstance(item, dict):
-                yield item
+def blocks_of(content: object) -> Iterator[Record]:
+    """Give the blocks of a content, which may also be one block alone."""
+    return blocks_in([content] if isinstance(content, dict) else content)
 
 
 def texts_in(content: object) -> list[str]:
     """Give the texts of a content, cleaned."""
-    return [clean(text_in(block, "text")) for block in blocks_in(content) if "text" in block]
+    return [clean(text_in(block, "text")) for block in blocks_of(content) if "text" in block]
 
 
 def prompt_in(record: Record) -> object:
@@ -87,7 +73,7 @@ def output_of(value: object) -> tuple[str, bool]:
     `value` is a string, a list of blocks, or an object that holds either beside a message.
     """
     if not isinstance(value, dict):
-        texts = [_shown(block) for block in blocks_in(value)]
+        texts = [_shown(block) for block in blocks_of(value)]
         return "\n".join(text for text in texts if text), bool(texts) and texts[0].startswith(
             _FAILED
         )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from mimohist.records import Kind, Machine, Part
 from mimohist.sources.entries import Entries
-from mimohist.sources.jsonl import Record, epoch_ms, record_in, text_in
-from mimohist.sources.pi_texts import blocks_in, output_of, texts_in, usage_of, whose
+from mimohist.sources.jsonl import Record, blocks_in, epoch_ms, record_in, text_in
+from mimohist.sources.pi_texts import output_of, texts_in, usage_of, whose
 from mimohist.sources.turns import Draft, call_part
 from mimohist.text import clean, strings
 

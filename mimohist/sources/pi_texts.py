@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mimohist.records import Machine, Usage
-from mimohist.sources.jsonl import Record, number_in, record_in, text_in, whole_in
-from mimohist.sources.turns import part_wrappers
-from mimohist.text import clean, data_url, split_reminders
+from mimohist.sources.jsonl import Record, blocks_in, number_in, record_in, text_in, whole_in
+from mimohist.sources.turns import own_words
+from mimohist.text import clean, data_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,24 +28,7 @@ def whose(text: str) -> tuple[str, str, Machine | None]:
     """Tell what of a user's text was said, what the harness put in, and why, if all is its."""
     if text.startswith(_SUMMARIES):
         return text, "", Machine.SUMMARY
-    said, wrapped = part_wrappers(text, _WRAPPERS)
-    said, reminded = split_reminders(said)
-    cut = "\n".join(piece for piece in (wrapped, reminded) if piece)
-    if not said.strip():
-        return cut, "", Machine.HARNESS if cut else None
-    return said, cut, None
-
-
-def blocks_in(content: object) -> Iterator[Record]:
-    """Give the blocks of a message's content, which may be a text alone."""
-    if isinstance(content, str):
-        yield {"type": "text", "text": content}
-    elif isinstance(content, list):
-        for item in content:
-            if isinstance(item, str):
-                yield {"type": "text", "text": item}
-            elif isinstance(item, dict):
-                yield item
+    return own_words(text, _WRAPPERS)
 
 
 def texts_in(content: object) -> Iterator[str]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from mimohist.records import Kind, Message, Part
-from mimohist.text import clean
+from mimohist.records import Kind, Machine, Message, Part
+from mimohist.text import clean, split_reminders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mimohist.records import Machine, Usage
+    from mimohist.records import Usage
 
 _RECENT = 4
 _CALLS = 256
@@ -187,6 +187,22 @@ def call_part(id: str, tool: str, given: str, at: int) -> Part:
     tool = clean(tool) or "unknown"
     body = f"{tool}\n{given}".rstrip("\n")
     return Part(id=id, kind=Kind.TOOL_INPUT, at=at, body=body, tool=tool, status="running")
+
+
+def own_words(
+    text: str, wrappers: frozenset[str], before: str = ""
+) -> tuple[str, str, Machine | None]:
+    """Tell what of a user's text was said, what the harness put in, and why, if all is its.
+
+    `wrappers` names the blocks that it puts before what is said; `before` is what was taken off
+    already.
+    """
+    said, wrapped = part_wrappers(text, wrappers)
+    said, reminded = split_reminders(said)
+    cut = "\n".join(piece for piece in (before, wrapped, reminded) if piece)
+    if not said.strip():
+        return cut, "", Machine.HARNESS if cut else None
+    return said, cut, None
 
 
 def part_wrappers(text: str, names: frozenset[str]) -> tuple[str, str]:
